@@ -1,0 +1,147 @@
+import type {
+  Cause,
+  Change,
+  Checkpoint,
+  CheckpointId,
+  RestorePlan,
+  RestoreResult,
+  RestoreScope,
+  SessionAnchor,
+  TaskState,
+  Trigger,
+  TurnInfo,
+} from './model';
+
+/** What the three hosts do with one workspace. Implemented by `core/workspace.ts`. */
+export interface WorkspaceApi {
+  /** Real path of the workspace root. */
+  readonly root: string;
+  /** The folder `workspaces/<id>` of the store. */
+  readonly folder: string;
+
+  /** A new checkpoint; null when an automatic one had nothing to say. */
+  create(options: CreateOptions & { automatic: true }): Promise<Checkpoint | null>;
+  create(options?: CreateOptions): Promise<Checkpoint>;
+
+  /** Newest first. */
+  list(filter?: ListFilter): Promise<Checkpoint[]>;
+  /** Full id, unique prefix, exact name, `latest`, `latest~N`. Throws `unknown-reference` or `ambiguous-reference`. */
+  resolve(reference: string): Promise<Checkpoint>;
+
+  /** `to` left out = the working files; `from` left out = latest. References or ids. */
+  diff(from?: string, to?: string, options?: DiffOptions): Promise<DiffResult>;
+  /** The changes of a checkpoint since the previous one of this workspace. */
+  changes(reference: string): Promise<Change[]>;
+  /** A file's bytes as the checkpoint has them. Throws `not-in-checkpoint`. */
+  cat(reference: string, path: string): Promise<Uint8Array>;
+  /** Size and kind without reading it; null when it is not there. */
+  stat(reference: string, path: string): Promise<{ size: number; kind: 'file' | 'link' | 'folder' } | null>;
+
+  plan(reference: string, options?: PlanOptions): Promise<RestorePlan>;
+  restore(reference: string, options?: RestoreOptions): Promise<RestoreResult>;
+  undo(options?: RestoreOptions): Promise<RestoreResult>;
+  redo(options?: RestoreOptions): Promise<RestoreResult>;
+  /** What undo and redo would go back to, without doing it. */
+  undoState(): Promise<{ undo: Checkpoint | null; redo: Checkpoint | null }>;
+  revertTurn(reference: string, options?: RestoreOptions): Promise<RestoreResult>;
+
+  rename(reference: string, name: string): Promise<Checkpoint>;
+  describe(reference: string, description: string): Promise<Checkpoint>;
+  pin(reference: string, pinned: boolean): Promise<Checkpoint>;
+  remove(references: string[]): Promise<CheckpointId[]>;
+  clear(session?: string): Promise<CheckpointId[]>;
+
+  stats(): Promise<Stats>;
+  prune(options?: { dryRun?: boolean }): Promise<{ deleted: CheckpointId[]; freedBytes: number }>;
+  doctor(options?: { repair?: boolean }): Promise<Problem[]>;
+
+  /** Fires after anything changed in the store, by this process or another one. Returns the unsubscribe function. */
+  onDidChange(listener: (event: WorkspaceEvent) => void): () => void;
+  /** What is under way, for spinners: the same data for every view. */
+  readonly operation: Operation | null;
+  onDidChangeOperation(listener: (operation: Operation | null) => void): () => void;
+
+  close(): Promise<void>;
+}
+
+export interface CreateOptions {
+  trigger?: Trigger;
+  name?: string | null;
+  description?: string | null;
+  session?: SessionAnchor | null;
+  turn?: TurnInfo | null;
+  task?: TaskState | null;
+  cause?: Cause | null;
+  metadata?: Record<string, unknown>;
+  pinned?: boolean;
+  /** Known paths of a tool call, relative to the root or absolute: the fast lane. */
+  paths?: string[];
+  /** Makes none when nothing changed in this turn. */
+  automatic?: boolean;
+  signal?: AbortSignal;
+}
+
+export interface ListFilter {
+  session?: string;
+  search?: string;
+  trigger?: Trigger;
+  limit?: number;
+  /** ISO times, inclusive. */
+  since?: string;
+  until?: string;
+  path?: string;
+}
+
+export interface DiffOptions {
+  paths?: string[];
+  patch?: boolean;
+}
+
+export interface DiffResult {
+  from: CheckpointId;
+  /** null: the working files. */
+  to: CheckpointId | null;
+  changes: Change[];
+  patch?: string;
+}
+
+export interface PlanOptions {
+  scope?: RestoreScope[];
+  /** Files or folders, relative to the root. */
+  paths?: string[];
+  keepUserEdits?: boolean;
+}
+
+export interface RestoreOptions extends PlanOptions {
+  allowMassDelete?: boolean;
+  /** Go on although the session is busy. */
+  force?: boolean;
+  signal?: AbortSignal;
+  onProgress?: (progress: { done: number; total: number }) => void;
+}
+
+export interface Stats {
+  checkpoints: number;
+  sessions: number;
+  bytes: number;
+  borrowedBytes: number;
+  store: string;
+  perSession: Array<{ session: string | null; title: string | null; checkpoints: number; bytes: number }>;
+}
+
+export interface Problem {
+  reason: string;
+  message: string;
+  repaired: boolean;
+}
+
+export interface WorkspaceEvent {
+  kind: 'created' | 'updated' | 'deleted' | 'restored' | 'pruned' | 'external';
+  ids: CheckpointId[];
+}
+
+export interface Operation {
+  kind: 'capture' | 'restore' | 'undo' | 'redo' | 'revert-turn' | 'prune' | 'doctor';
+  startedAt: number;
+  title: string;
+}

@@ -1,0 +1,185 @@
+/** The nouns of the product as plain data. Everything here is JSON. */
+
+export type CheckpointId = string;
+
+export const triggers = [
+  'manual',
+  'agent',
+  'task',
+  'turn',
+  'tool',
+  'idle',
+  'compaction',
+  'interval',
+  'restore',
+  'import',
+] as const;
+export type Trigger = (typeof triggers)[number];
+
+export type Lane = 'scan' | 'paths';
+
+/** Which moment of an OpenCode session a checkpoint belongs to. */
+export interface SessionAnchor {
+  id: string;
+  /** The last message that belongs to the checkpoint; null for none. */
+  messageId: string | null;
+  messageCount: number;
+  title: string | null;
+  parent: string | null;
+}
+
+export interface TurnInfo {
+  number: number;
+  /** First 500 characters. */
+  prompt: string;
+  model: string | null;
+  agent: string | null;
+  cost: number | null;
+  tokens: number | null;
+}
+
+/** A path that stayed out of a snapshot, or could not be read, and why. */
+export interface PathReason {
+  path: string;
+  reason: string;
+  size?: number;
+}
+
+export interface FilesFacet {
+  tree: string;
+  /** Not stored (a commit cannot name itself): filled in when a record is read. */
+  commit: string;
+  lane: Lane;
+  added: number;
+  modified: number;
+  deleted: number;
+  /** Changes since the previous checkpoint of this workspace, at most 500. */
+  paths: string[];
+  skipped: PathReason[];
+  partial: PathReason[];
+  emptyDirs: string[];
+  /** Paths a scan found changed though nobody had named them since the scan before. */
+  uncertain?: string[];
+}
+
+export interface GitFacet {
+  commit: string | null;
+  branch: string | null;
+  dirty: boolean;
+}
+
+export type TaskStatus = 'not_started' | 'in_progress' | 'blocked' | 'done';
+
+export interface TaskState {
+  title?: string;
+  objective?: string;
+  status?: TaskStatus;
+  summary?: string;
+  currentPlan?: string[];
+  completedSteps?: string[];
+  nextSteps?: string[];
+  blockers?: string[];
+  filesTouched?: string[];
+  notes?: string[];
+  /** Fields of a newer version are kept. */
+  [other: string]: unknown;
+}
+
+export interface Cause {
+  tool: string;
+  callId: string | null;
+  paths: string[];
+}
+
+export type RestoreScope = 'files' | 'conversation' | 'task';
+export const restoreScopes: readonly RestoreScope[] = ['files', 'conversation', 'task'];
+
+/** On safety checkpoints: the restore that followed, filled in afterwards. */
+export interface RestoreRecord {
+  operation: 'restore' | 'undo' | 'redo' | 'revert-turn';
+  target: CheckpointId | null;
+  scope: RestoreScope[];
+  session: string | null;
+  restored: number;
+  deleted: number;
+  kept: number;
+  skipped: number;
+  /** The paths that were written or deleted, unless there were too many to keep. */
+  touched: string[] | null;
+}
+
+export interface Origin {
+  machine: string;
+  user: string;
+}
+
+export interface Checkpoint {
+  id: CheckpointId;
+  name: string | null;
+  title: string;
+  description: string | null;
+  createdAt: string;
+  trigger: Trigger;
+  pinned: boolean;
+  session: SessionAnchor | null;
+  turn: TurnInfo | null;
+  files: FilesFacet;
+  git: GitFacet | null;
+  task: TaskState | null;
+  cause: Cause | null;
+  restore: RestoreRecord | null;
+  origin: Origin | null;
+  metadata: Record<string, unknown>;
+}
+
+export type ChangeStatus = 'added' | 'modified' | 'deleted' | 'typechange' | 'renamed';
+
+export interface Change {
+  path: string;
+  from?: string;
+  status: ChangeStatus;
+  additions: number;
+  deletions: number;
+  binary: boolean;
+}
+
+export type PlanAction = 'write' | 'delete' | 'keep' | 'skip';
+
+export interface PlanEntry {
+  path: string;
+  action: PlanAction;
+  /** Why it is kept or skipped; `yours` and `uncertain` also flag writes and deletes. */
+  reason?: string;
+  /** The user changed it by hand since the agent's last change. */
+  yours?: boolean;
+}
+
+export interface ConversationPlan {
+  session: string;
+  messageCount: number;
+  /** Messages of the session now; null when no server could tell. */
+  currentCount: number | null;
+}
+
+export interface RestorePlan {
+  target: CheckpointId;
+  scope: RestoreScope[];
+  entries: PlanEntry[];
+  conversation?: ConversationPlan;
+  task?: TaskState | null;
+  /** More than 20 files and more than a third of the workspace's would be deleted. */
+  massDelete: boolean;
+  /** Files in the workspace now. */
+  fileCount: number;
+}
+
+export interface RestoreResult {
+  restored: string[];
+  deleted: string[];
+  kept: PathReason[];
+  skipped: PathReason[];
+  session: { id: string } | null;
+  /** The safety checkpoint that `undo` goes back to. */
+  undo: CheckpointId | null;
+  conflicts?: PathReason[];
+}
