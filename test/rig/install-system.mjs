@@ -1,0 +1,89 @@
+// What the operating system has, and how to get what it has not: programs on PATH and Debian packages.
+import { spawn, spawnSync } from 'node:child_process';
+import { accessSync, constants, existsSync, readFileSync, statSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+
+/** Something is missing that cannot be installed from here; the message says what, and how to get it. */
+export class MissingError extends Error {
+  constructor(what, how) {
+    super(`Missing: ${what}\n  ${how}`);
+    this.name = 'MissingError';
+  }
+}
+
+export function onPath(...names) {
+  const extensions = process.platform === 'win32' ? ['.exe', '.cmd', '.bat'] : [''];
+  for (const name of names)
+    for (const folder of (process.env.PATH ?? '').split(delimiter).filter(Boolean))
+      for (const extension of extensions) {
+        const file = join(folder, name + extension);
+        if (isExecutable(file)) return file;
+      }
+  return undefined;
+}
+
+export function isExecutable(file) {
+  try {
+    accessSync(file, constants.X_OK);
+    return statSync(file).isFile();
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR', 'EACCES'].includes(error.code)) return false;
+    throw error;
+  }
+}
+
+const isDebian = () =>
+  existsSync('/etc/os-release') && /^ID=debian$/m.test(readFileSync('/etc/os-release', 'utf8')) && !!onPath('apt-get');
+
+/** Debian packages of `packages` that are not installed. */
+export function missingDebianPackages(packages) {
+  return packages.filter((name) => {
+    const { stdout } = spawnSync('dpkg-query', ['-W', '-f=${Status}', name], { encoding: 'utf8' });
+    return !/ok installed/.test(stdout ?? '');
+  });
+}
+
+/** Installs Debian packages as root; anywhere else it throws with `how`. */
+export async function aptInstall(what, packages, how) {
+  if (!isDebian()) throw new MissingError(what, how);
+  const missing = missingDebianPackages(packages);
+  if (missing.length === 0) return;
+  if (process.getuid?.() !== 0)
+    throw new MissingError(what, `Run as root: apt-get install -y --no-install-recommends ${missing.join(' ')}`);
+  say(`Installing ${missing.join(', ')} (apt-get)`);
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
+  const lock = ['-o', 'DPkg::Lock::Timeout=600'];
+  await run('apt-get', [...lock, 'update', '-qq'], { env });
+  await run('apt-get', [...lock, 'install', '-y', '-qq', '--no-install-recommends', ...missing], { env });
+}
+
+export function say(line) {
+  process.stderr.write(`${line}\n`);
+}
+
+/** npm hands its own configuration to its children; a nested npm must not take the outer project for its own. */
+export function cleanNpmEnv(extra = {}) {
+  const env = { ...process.env };
+  for (const name of Object.keys(env))
+    if (/^(npm_(package|lifecycle)_|npm_(command|execpath|node_execpath)$|INIT_CWD$)/.test(name)) delete env[name];
+  for (const name of ['prefix', 'local_prefix', 'global_prefix']) delete env[`npm_config_${name}`];
+  return { ...env, ...extra };
+}
+
+/** Runs to the end without stdin; a failure carries the end of the output. */
+export function run(command, args, { cwd, env } = {}) {
+  return new Promise((resolve, reject) => {
+    const shell = process.platform === 'win32';
+    const child = spawn(command, args, { cwd, env, shell, stdio: ['ignore', 'pipe', 'pipe'] });
+    let output = '';
+    const keep = (chunk) => (output = (output + chunk).slice(-20_000));
+    child.stdout.on('data', keep);
+    child.stderr.on('data', keep);
+    child.on('error', reject);
+    child.on('close', (code, signal) => {
+      if (code === 0) return resolve(output);
+      const end = output.trimEnd().split('\n').slice(-40).join('\n');
+      reject(new Error(`${command} ${args.join(' ')} failed (${signal ?? `exit ${code}`}):\n${end}`));
+    });
+  });
+}
