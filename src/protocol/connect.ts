@@ -1,0 +1,135 @@
+import type { Change, Checkpoint, CheckpointId, TaskState } from '../core/model';
+import { WindowSender } from './delta';
+import type { Port } from './envelope';
+import { readParams } from './requests';
+import { Responder } from './responder';
+import { newestFirst, toRow, toSessions, type KnownSession } from './rows';
+import { taskChanges } from './task-changes';
+import type {
+  ActionResult,
+  FindQuery,
+  Notice,
+  TimelineAction,
+  TimelineDetails,
+  TimelineEvent,
+  TimelineMethods,
+  WorkspaceRef,
+} from './timeline';
+
+export const changesLimit = 1000;
+
+/** What a host does for a timeline page. Everything thrown reaches the page as a failure with its reason. */
+export interface TimelineBackend {
+  timeline(workspace: string | null, signal: AbortSignal): Promise<TimelineSource>;
+  details(workspace: string | null, id: CheckpointId, signal: AbortSignal): Promise<DetailsSource>;
+  find(workspace: string | null, query: FindQuery, signal: AbortSignal): Promise<CheckpointId[]>;
+  /** Not cancelled when the page goes: hiding a view must not stop a restore half way. */
+  act(workspace: string | null, action: TimelineAction): Promise<ActionResult['outcome']>;
+  /** Anything a page shows changed: checkpoints, sessions, the running operation, notices. */
+  onDidChange(listener: () => void): () => void;
+}
+
+export interface TimelineSource {
+  workspaces: readonly WorkspaceRef[];
+  /** The one these checkpoints are of; null when no folder is open. */
+  workspace: string | null;
+  checkpoints: readonly Checkpoint[];
+  sessions?: readonly KnownSession[];
+  operation?: { title: string } | null;
+  notices?: readonly Notice[];
+}
+
+export interface DetailsSource {
+  checkpoint: Checkpoint;
+  /** Since the previous checkpoint of the workspace. */
+  changes: readonly Change[];
+  previous: { id: CheckpointId; task: TaskState | null } | null;
+}
+
+export interface TimelineConnection {
+  /** Scrolls to it and selects it, once the page is there. */
+  reveal(id: CheckpointId): void;
+  dispose(): void;
+}
+
+export interface ConnectOptions {
+  onError?: (method: string, error: unknown) => void;
+}
+
+/** Wires one page to a backend; the same connection serves all incarnations of the page over its port. */
+export function connectTimeline(
+  port: Port,
+  backend: TimelineBackend,
+  options: ConnectOptions = {},
+): TimelineConnection {
+  const sender = new WindowSender();
+  let revision = 0;
+  // A hidden page hears nothing and is loaded anew when shown: said again until the page asks for its details.
+  let wanted: CheckpointId | null = null;
+
+  const responder = new Responder<TimelineMethods, TimelineEvent>(
+    port,
+    {
+      timeline: {
+        read: readParams.timeline,
+        handle: async ({ workspace, known }, signal) => {
+          const source = await backend.timeline(workspace, signal);
+          const window = {
+            revision: ++revision,
+            workspaces: [...source.workspaces],
+            workspace: source.workspace,
+            sessions: toSessions(source.checkpoints, source.sessions),
+            operation: source.operation?.title ?? null,
+            notices: [...(source.notices ?? [])],
+            rows: newestFirst(source.checkpoints).map(toRow),
+          };
+          const reply = sender.reply(window, known);
+          if (wanted !== null) responder.emit({ type: 'reveal', id: wanted });
+          return reply;
+        },
+      },
+      details: {
+        read: readParams.details,
+        handle: async ({ workspace, id }, signal) => {
+          if (id === wanted) wanted = null;
+          return toDetails(await backend.details(workspace, id, signal));
+        },
+      },
+      find: {
+        read: readParams.find,
+        handle: async ({ workspace, query }, signal) => ({ ids: await backend.find(workspace, query, signal) }),
+      },
+      act: {
+        read: readParams.act,
+        handle: async ({ workspace, action }) => ({ outcome: await backend.act(workspace, action) }),
+      },
+    },
+    { onReady: () => sender.reset(), ...(options.onError ? { onError: options.onError } : {}) },
+  );
+
+  const unsubscribe = backend.onDidChange(() => responder.emit({ type: 'changed' }));
+  return {
+    reveal: (id) => {
+      wanted = id;
+      responder.emit({ type: 'reveal', id });
+    },
+    dispose: () => {
+      unsubscribe();
+      responder.dispose();
+    },
+  };
+}
+
+export function toDetails({ checkpoint, changes, previous }: DetailsSource): TimelineDetails {
+  return {
+    checkpoint,
+    changes: changes.slice(0, changesLimit),
+    totals: {
+      files: changes.length,
+      additions: changes.reduce((sum, change) => sum + change.additions, 0),
+      deletions: changes.reduce((sum, change) => sum + change.deletions, 0),
+    },
+    previous: previous?.id ?? null,
+    taskChanges: taskChanges(previous?.task ?? null, checkpoint.task),
+  };
+}

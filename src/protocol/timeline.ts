@@ -1,0 +1,135 @@
+import type { Change, Checkpoint, CheckpointId, RestoreScope, TaskStatus, Trigger } from '../core/model';
+import type { TaskChange } from './task-changes';
+
+/**
+ * What the timeline page and its host say to each other. The page holds one small row for every checkpoint (thousands
+ * of them) and asks for the rest when a person looks at one. Events only say that something changed.
+ */
+export interface TimelineMethods {
+  /** `known` is the revision the page has: the answer may then be only what differs. */
+  timeline: { params: { workspace: string | null; known: number | null }; result: TimelineReply };
+  details: { params: { workspace: string | null; id: CheckpointId }; result: TimelineDetails };
+  /** What rows cannot answer: prompts, descriptions, changed paths. */
+  find: { params: { workspace: string | null; query: FindQuery }; result: { ids: CheckpointId[] } };
+  act: { params: { workspace: string | null; action: TimelineAction }; result: ActionResult };
+}
+
+/** Reads answer soon or not at all; an action waits for a person. */
+export const timelineTimeouts = { timeline: 30_000, details: 20_000, find: 20_000, act: null } as const;
+
+export type TimelineEvent =
+  | { type: 'changed' }
+  /** Another view asks to show this one. */
+  | { type: 'reveal'; id: CheckpointId };
+
+export interface TimelineRow {
+  id: CheckpointId;
+  /** Milliseconds since the epoch. */
+  t: number;
+  trigger: Trigger;
+  /** Cut to `titleLimit`; the details have all of it. Is the name when `named`. */
+  title: string;
+  named?: true;
+  pinned?: true;
+  session?: string;
+  turn?: number;
+  /** Files added, modified, deleted; left out when nothing changed. */
+  changes?: [added: number, modified: number, deleted: number];
+  /** Letters of `facets`, in its order. */
+  facets: string;
+  status?: TaskStatus;
+  /** Made elsewhere: "user@machine". */
+  origin?: string;
+  /** Something could not be read: the snapshot is not whole. */
+  partial?: true;
+}
+
+export const facetLetters = { files: 'f', conversation: 'c', task: 't', git: 'g' } as const;
+
+export type SessionState = 'busy' | 'deleted';
+
+export interface TimelineSession {
+  id: string;
+  title: string | null;
+  parent: string | null;
+  /** The checkpoint it was forked at, when one is known. */
+  forkedFrom: CheckpointId | null;
+  state?: SessionState;
+}
+
+export interface WorkspaceRef {
+  id: string;
+  name: string;
+}
+
+export const noticeActions = ['installPlugin', 'startServer', 'openSettings', 'showLog', 'runDoctor'] as const;
+export type NoticeAction = (typeof noticeActions)[number];
+
+export interface Notice {
+  level: 'info' | 'warning' | 'error';
+  text: string;
+  action?: { id: NoticeAction; label: string };
+}
+
+/** All but the rows. */
+export interface TimelineFrame {
+  revision: number;
+  workspaces: WorkspaceRef[];
+  /** null: no folder is open. */
+  workspace: string | null;
+  sessions: TimelineSession[];
+  /** What is under way, for people. */
+  operation: string | null;
+  notices: Notice[];
+}
+
+export interface TimelineWindow extends TimelineFrame {
+  /** Newest first. */
+  rows: TimelineRow[];
+}
+
+export type TimelineReply =
+  | ({ kind: 'full' } & TimelineWindow)
+  | ({ kind: 'delta'; base: number; changed: TimelineRow[]; removed: CheckpointId[] } & TimelineFrame);
+
+export interface TimelineDetails {
+  checkpoint: Checkpoint;
+  /** At most `changesLimit`. */
+  changes: Change[];
+  totals: { files: number; additions: number; deletions: number };
+  /** The checkpoint the changes and the task are compared with. */
+  previous: CheckpointId | null;
+  taskChanges: TaskChange[];
+}
+
+export interface FindQuery {
+  text?: string;
+  /** Part of a path, or a pattern with `*`. */
+  file?: string;
+}
+
+/** What a person asks the host to do; dialogs, progress and errors are the host's own. */
+export type TimelineAction =
+  | { type: 'restore'; id: CheckpointId; scope?: RestoreScope[]; paths?: string[] }
+  | { type: 'revertTurn'; id: CheckpointId }
+  | { type: 'compareWorking'; id: CheckpointId }
+  | { type: 'comparePrevious'; id: CheckpointId }
+  | { type: 'compare'; from: CheckpointId; to: CheckpointId }
+  | { type: 'openDiff'; id: CheckpointId; path: string; against: 'previous' | 'working' }
+  | { type: 'openFile'; path: string }
+  | { type: 'rename'; id: CheckpointId }
+  | { type: 'describe'; id: CheckpointId }
+  | { type: 'pin'; id: CheckpointId; pinned: boolean }
+  | { type: 'delete'; ids: CheckpointId[] }
+  | { type: 'copyId'; id: CheckpointId }
+  | { type: 'fork'; id: CheckpointId }
+  | { type: 'openSession'; session: string }
+  | { type: 'create'; named: boolean }
+  /** Show it in the tree of checkpoints. */
+  | { type: 'reveal'; id: CheckpointId }
+  | { type: 'openFolder' }
+  | { type: 'notice'; action: NoticeAction };
+
+export interface ActionResult {
+  outcome: 'done' | 'cancelled';
+}

@@ -1,0 +1,81 @@
+/** Times as people type and read them. `now` and the locale come in, so that tests can hold them still. */
+
+const units: Record<string, number> = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
+
+/** `2025-11-14`, `2025-11-14T09:30`, `09:30` (today), `today`, `yesterday`, `45m`, `2h`, `3d`, `1w` (ago). */
+export function parseMoment(text: string, now: number): number | null {
+  const ago = /^(\d{1,5})([mhdw])$/i.exec(text);
+  if (ago) return now - Number(ago[1]) * (units[(ago[2] ?? '').toLowerCase()] ?? 0);
+  if (/^today$/i.test(text)) return startOfDay(now);
+  if (/^yesterday$/i.test(text)) return startOfDay(startOfDay(now) - 1);
+  const clock = /^(\d{1,2}):(\d{2})$/.exec(text);
+  if (clock) return valid(new Date(startOfDay(now)), Number(clock[1]), Number(clock[2]));
+  const date = /^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2}))?$/.exec(text);
+  if (!date) return null;
+  const [year, month, day] = [Number(date[1]), Number(date[2]), Number(date[3])];
+  const local = new Date(year, month - 1, day);
+  if (local.getMonth() !== month - 1 || local.getDate() !== day) return null;
+  return valid(local, Number(date[4] ?? 0), Number(date[5] ?? 0));
+}
+
+function valid(day: Date, hours: number, minutes: number): number | null {
+  if (hours > 23 || minutes > 59) return null;
+  return day.setHours(hours, minutes, 0, 0);
+}
+
+export const startOfDay = (t: number): number => new Date(t).setHours(0, 0, 0, 0);
+
+/** Local calendar day, for grouping. */
+export function dayOf(t: number): string {
+  const date = new Date(t);
+  const two = (value: number): string => String(value).padStart(2, '0');
+  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
+}
+
+export class TimeFormat {
+  readonly #clock: Intl.DateTimeFormat;
+  readonly #weekday: Intl.DateTimeFormat;
+  readonly #date: Intl.DateTimeFormat;
+  readonly #full: Intl.DateTimeFormat;
+  readonly #relative: Intl.RelativeTimeFormat;
+
+  constructor(locale?: string) {
+    this.#clock = new Intl.DateTimeFormat(locale, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
+    this.#weekday = new Intl.DateTimeFormat(locale, { weekday: 'long', day: 'numeric', month: 'long' });
+    this.#date = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'long', year: 'numeric' });
+    this.#full = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'medium', hourCycle: 'h23' });
+    this.#relative = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' });
+  }
+
+  clock(t: number): string {
+    return this.#clock.format(t);
+  }
+
+  full(t: number): string {
+    return this.#full.format(t);
+  }
+
+  /** "Today", "Yesterday", "Friday, 14 November", and with the year once it is another one. */
+  day(t: number, now: number): string {
+    const days = Math.round((startOfDay(now) - startOfDay(t)) / 86_400_000);
+    if (days === 0 || days === 1) return capital(this.#relative.format(-days, 'day'));
+    const sameYear = new Date(t).getFullYear() === new Date(now).getFullYear();
+    return (sameYear ? this.#weekday : this.#date).format(t);
+  }
+
+  ago(t: number, now: number): string {
+    const seconds = Math.round((t - now) / 1000);
+    const steps: Array<[Intl.RelativeTimeFormatUnit, number]> = [
+      ['minute', 60],
+      ['hour', 3600],
+      ['day', 86_400],
+      ['month', 2_629_800],
+      ['year', 31_557_600],
+    ];
+    if (Math.abs(seconds) < 45) return this.#relative.format(0, 'second');
+    const [unit, size] = steps.findLast(([, step]) => Math.abs(seconds) >= step * 0.95) ?? ['minute', 60];
+    return this.#relative.format(Math.round(seconds / size), unit);
+  }
+}
+
+const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
