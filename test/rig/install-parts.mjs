@@ -90,14 +90,9 @@ const nodePackage = `node-${process.platform === 'win32' ? 'win' : process.platf
 function findVscode(folder = vscodeFolder()) {
   const codeServerEntry = join(folder, 'node_modules', 'code-server', 'out', 'node', 'entry.js');
   const node24 = join(folder, 'node_modules', nodePackage, 'bin', `node${exe}`);
-  // The last two are made by install scripts: without them the server starts and then answers every page with 500.
-  const built = [
-    join(folder, 'node_modules', 'code-server', 'lib', 'vscode', 'node_modules', '.package-lock.json'),
-    join(folder, 'node_modules', 'argon2', 'build'),
-  ];
-  return [codeServerEntry, node24, ...built].every((file) => existsSync(file))
-    ? { codeServerEntry, node24 }
-    : undefined;
+  // Made by the install script, at its end: without it the server starts and then answers every page with 500.
+  const built = join(folder, 'node_modules', 'code-server', 'lib', 'vscode', 'node_modules', '.package-lock.json');
+  return [codeServerEntry, node24, built].every((file) => existsSync(file)) ? { codeServerEntry, node24 } : undefined;
 }
 
 /** VS Code as a server, built from npm by the Node it wants; that Node comes from npm too. */

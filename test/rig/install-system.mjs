@@ -66,7 +66,7 @@ export function cleanNpmEnv(extra = {}) {
   const env = { ...process.env };
   for (const name of Object.keys(env))
     if (/^(npm_(package|lifecycle)_|npm_(command|execpath|node_execpath)$|INIT_CWD$)/.test(name)) delete env[name];
-  for (const name of ['prefix', 'local_prefix', 'global_prefix']) delete env[`npm_config_${name}`];
+  for (const name of ['prefix', 'local_prefix', 'global_prefix', 'loglevel']) delete env[`npm_config_${name}`];
   return { ...env, ...extra };
 }
 

@@ -1,0 +1,123 @@
+// `npm test [-- SUITE...] [--desktop] [--verbose]`: installs what is missing, builds, runs the suites, counts.
+// The last line is `N passed, N failed`; exit 0 only when nothing failed. No dependencies: it runs before `npm ci` did.
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { cacheRoot, ensure } from '../rig/install.mjs';
+import { checkout as root } from '../rig/install-parts.mjs';
+import { makeRunFolder, suiteEnvironment } from './environment.mjs';
+import { endAll, leftovers, runLogged } from './processes.mjs';
+import { count, judge, summary, table } from './results.mjs';
+import { choose } from './suites.mjs';
+
+const print = (text = '') => process.stdout.write(`${text}\n`);
+
+function parse(args) {
+  const flags = args.filter((arg) => arg.startsWith('--'));
+  const unknown = flags.filter((flag) => !['--desktop', '--verbose'].includes(flag));
+  if (unknown.length > 0) throw new Error(`Unknown option: ${unknown.join(', ')}. Options: --desktop, --verbose`);
+  return {
+    chosen: choose(args.filter((arg) => !arg.startsWith('--'))),
+    desktop: flags.includes('--desktop'),
+    verbose: flags.includes('--verbose'),
+  };
+}
+
+/** The process group that runs now; an interrupt ends it before the runner goes. */
+let running;
+
+/** Each kind of build once per run: later suites use what the earlier ones left, unless it was replaced. */
+function builder(runRoot) {
+  let present;
+  return async (kind) => {
+    if (kind === undefined || present === kind) return;
+    present = undefined;
+    const script = kind === 'package' ? ['test/run/package.mjs'] : ['esbuild.mjs'];
+    const log = join(runRoot, 'logs', `build-${kind}.log`);
+    const result = await runLogged(process.execPath, script, {
+      ...{ cwd: root, env: process.env, log, timeoutMs: 600_000 },
+      onStart: (leader) => (running = { leader, marker: runRoot }),
+    });
+    if (result.code !== 0) throw new Error(`the build failed (node ${script.join(' ')}), see ${log}`);
+    present = kind;
+  };
+}
+
+/** Runs the suite's commands in turn, each in the same temporary environment; stops at the first that fails. */
+async function runCommands(suite, { runRoot, tools, desktop, verbose }) {
+  const { env, marker, work, artifacts } = await suiteEnvironment(runRoot, suite.name, { cache: cacheRoot(), tools });
+  const context = { root, desktop, report: join(artifacts, 'result.json'), log: join(artifacts, 'output.log') };
+  let result;
+  let left = [];
+  for (const [script, ...args] of suite.commands(context)) {
+    result = await runLogged(process.execPath, [script, ...args], {
+      ...{ cwd: root, log: context.log, echo: verbose, timeoutMs: suite.timeoutMs },
+      env: { ...env, ...suite.env?.(context) },
+      onStart: (leader) => (running = { leader, marker }),
+    });
+    left = left.concat(await leftovers(result.leader, marker, result.timedOut ? 0 : undefined));
+    await endAll(result.leader, marker);
+    if (result.code !== 0) break;
+  }
+  running = undefined;
+  const tests = suite.read({ ...context, result });
+  await rm(work, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
+  return judge(suite.name, tests, { ...result, timeoutMs: suite.timeoutMs, left });
+}
+
+async function runSuite(suite, context) {
+  const started = Date.now();
+  let tests;
+  try {
+    const tools = await ensure((context.desktop && suite.needsOnDesktop) || suite.needs);
+    await context.build(suite.build);
+    tests = await runCommands(suite, { ...context, tools });
+  } catch (error) {
+    tests = judge(suite.name, [], { error });
+  }
+  return { name: suite.name, tests, seconds: (Date.now() - started) / 1000 };
+}
+
+const indent = (text, lines) =>
+  text
+    .trimEnd()
+    .split('\n')
+    .slice(0, lines)
+    .map((line) => `      ${line}`)
+    .join('\n');
+
+function report({ name, tests, seconds }) {
+  const { passed, failed } = count(tests);
+  print(`${name.padEnd(10)}${passed} passed, ${failed} failed (${seconds.toFixed(1)} s)`);
+  for (const test of tests) if (!test.passed) print(`  FAILED  ${test.title}\n${indent(test.error ?? '', 30)}`);
+}
+
+async function main() {
+  let options;
+  try {
+    options = parse(process.argv.slice(2));
+  } catch (error) {
+    print(`${error.message}\n0 passed, 1 failed`);
+    return 2;
+  }
+  const runRoot = await makeRunFolder();
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'])
+    process.once(name, async () => {
+      if (running) await endAll(running.leader, running.marker);
+      await rm(runRoot, { recursive: true, force: true });
+      print(`\nInterrupted (${name})\n0 passed, 1 failed`);
+      process.exit(1);
+    });
+  const context = { ...options, runRoot, build: builder(runRoot) };
+  const rows = [];
+  for (const suite of options.chosen) {
+    rows.push(await runSuite(suite, context));
+    report(rows.at(-1));
+  }
+  const failed = rows.some((row) => count(row.tests).failed > 0);
+  if (failed) print(`\nLogs and screenshots: ${join(runRoot, 'logs')}`);
+  else await rm(runRoot, { recursive: true, force: true });
+  print(`\n${table(rows)}\n\n${summary(rows)}`);
+  return failed ? 1 : 0;
+}
+
+process.exitCode = await main();

@@ -1,0 +1,26 @@
+import { defineConfig } from 'vitest/config';
+
+/** One project per suite of `npm test`. What drives servers and browsers runs one file at a time, with patience. */
+const project = (name: string, options: { testTimeout: number; fileParallelism?: boolean }) => ({
+  test: {
+    name,
+    include: [`test/${name}/**/*.test.ts`],
+    environment: 'node' as const,
+    pool: 'forks' as const,
+    hookTimeout: Math.max(60_000, options.testTimeout),
+    ...options,
+  },
+});
+
+export default defineConfig({
+  test: {
+    maxWorkers: 2,
+    passWithNoTests: false,
+    projects: [
+      project('unit', { testTimeout: 30_000 }),
+      project('git', { testTimeout: 120_000 }),
+      project('opencode', { testTimeout: 240_000, fileParallelism: false }),
+      project('e2e', { testTimeout: 240_000, fileParallelism: false }),
+    ],
+  },
+});
