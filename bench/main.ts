@@ -1,0 +1,105 @@
+import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { type Context, messageOf } from './context';
+import type { EngineKind } from './engine';
+import { Ledger } from './ledger';
+import { describeMachine, load } from './machine';
+import { cycles, type Rider } from './operations/cycle';
+import { firstCheckpoints, plainFirstCheckpoints } from './operations/first';
+import { opencodeRedo } from './operations/redo';
+import { type Group, type Options, parseOptions, usage } from './options';
+import { clineLegacy } from './peers/cline-legacy';
+import { clineSdk } from './peers/cline-sdk';
+import { opencode } from './peers/opencode';
+import { hasRipgrep, roo } from './peers/roo';
+import { makeReport, printable } from './report';
+import { cloneTemplate, makeTemplate } from './repository';
+import { judge } from './targets';
+import { WorkTree } from './worktree';
+
+const peers: readonly EngineKind[] = [roo, clineLegacy, clineSdk, opencode];
+
+const log = (line: string): void => void process.stderr.write(line + '\n');
+
+/** A home of its own: no setting of the user's alters what is measured, and nothing is written there. */
+async function isolate(scratch: string): Promise<void> {
+  const home = join(scratch, 'home');
+  await mkdir(home, { recursive: true });
+  await writeFile(
+    join(home, '.gitconfig'),
+    '[user]\n\tname = Bench\n\temail = bench@example.invalid\n[init]\n\tdefaultBranch = main\n',
+  );
+  for (const name of Object.keys(process.env))
+    if (name.startsWith('GIT_') || name.startsWith('XDG_') || name.startsWith('OPENCODE')) delete process.env[name];
+  Object.assign(process.env, { HOME: home, USERPROFILE: home, GIT_CONFIG_NOSYSTEM: '1', LC_ALL: 'C' });
+}
+
+async function bench(options: Options, scratch: string): Promise<boolean> {
+  await isolate(scratch);
+  const machine = await describeMachine();
+  log(`load average ${machine.loadBefore.join(' ')}; git ${machine.git}; Node ${machine.node}; in ${scratch}`);
+  log(`generating ${options.files} files`);
+  const template = await makeTemplate(join(scratch, 'template.git'), options.files, options.seed);
+  log(`${(template.bytes / 1e6).toFixed(0)} MB in ${template.files} files, head ${template.head}`);
+  const ledger = new Ledger(log);
+  const engines = options.peers ? peers : [];
+  const context: Context = {
+    options,
+    scratch,
+    template,
+    engines,
+    ledger,
+    log,
+    bundles: dirname(process.argv[1] ?? ''),
+  };
+  const wants = (group: Group): boolean => options.only.includes(group);
+
+  if (wants('plain')) await plainFirstCheckpoints(context);
+  if (wants('first') || wants('cycle')) {
+    const treeOf = (kind: EngineKind): string => join(scratch, 'trees', kind.name);
+    for (const kind of engines) await cloneTemplate(template, treeOf(kind));
+    const opened = await firstCheckpoints(context, treeOf);
+    if (wants('cycle')) {
+      const riders: Rider[] = opened.map((one) => ({ ...one, tree: new WorkTree(treeOf(one.kind), template.entries) }));
+      for (const rider of riders) rider.tree.trust();
+      await cycles(context, riders);
+      await opencodeRedo(context, riders);
+    }
+    for (const { engine } of opened) await engine.close();
+  }
+
+  machine.loadAfter = load();
+  const names = engines.map((kind) => kind.name);
+  const ratios = judge({
+    ledger,
+    peers: peers.map((kind) => kind.name),
+    scanning: peers.filter((kind) => kind.scans).map((kind) => kind.name),
+    fsmonitor: machine.fsmonitor,
+  });
+  const notes = (await hasRipgrep())
+    ? []
+    : ['ripgrep is not installed: the search for nested repositories of roo is left out.'];
+  const report = makeReport({ options, machine, ledger, ratios, notes });
+  process.stdout.write(options.json ? JSON.stringify(report, null, 2) + '\n' : printable(report, names));
+  return report.gates.every((gate) => gate.ok);
+}
+
+async function main(): Promise<void> {
+  let options: Options;
+  try {
+    options = parseOptions(process.argv.slice(2));
+  } catch (error) {
+    log(`${messageOf(error)}\n${usage}`);
+    process.exitCode = 2;
+    return;
+  }
+  const scratch = await realpath(await mkdtemp(join(tmpdir(), 'checkpoints-bench-')));
+  try {
+    if (!(await bench(options, scratch))) process.exitCode = 1;
+  } finally {
+    await rm(scratch, { recursive: true, force: true, maxRetries: 3 });
+  }
+}
+
+void main();

@@ -1,0 +1,41 @@
+// `npm run bench`: bundles the bench, its child programs and the command line into a temporary folder and runs it there.
+import { build } from 'esbuild';
+import { spawn } from 'node:child_process';
+import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = join(dirname(fileURLToPath(import.meta.url)), '..');
+const bundles = await mkdtemp(join(tmpdir(), 'checkpoints-bench-code-'));
+const entries = {
+  main: 'bench/main.ts',
+  fresh: 'bench/children/fresh.ts',
+  index: 'bench/children/index.ts',
+};
+let child;
+
+for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => child?.kill(signal));
+
+try {
+  await build({
+    absWorkingDir: root,
+    entryPoints: Object.fromEntries(Object.entries(entries).filter(([, file]) => existsSync(join(root, file)))),
+    outdir: bundles,
+    bundle: true,
+    platform: 'node',
+    target: 'node20',
+    format: 'cjs',
+    sourcemap: 'inline',
+    logLevel: 'warning',
+    external: ['vscode'],
+  });
+  await cp(join(root, 'node_modules/sql.js/dist/sql-wasm.wasm'), join(bundles, 'sql-wasm.wasm'));
+  child = spawn(process.execPath, ['--enable-source-maps', join(bundles, 'main.js'), ...process.argv.slice(2)], {
+    stdio: 'inherit',
+  });
+  process.exitCode = await new Promise((resolve) => child.on('close', (code) => resolve(code ?? 1)));
+} finally {
+  await rm(bundles, { recursive: true, force: true });
+}
