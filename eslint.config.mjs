@@ -31,13 +31,18 @@ const layer = (folder, may) => ({
           {
             group: folders
               .filter((other) => other !== folder && !may.includes(other))
-              .flatMap((other) => [`../${other}/*`, `../${other}/**`, `**/src/${other}/**`]),
+              .flatMap((other) => [`../${other}/**`, `../../${other}/**`, `**/src/${other}/**`]),
             message: `src/${folder} may import ${may.length ? may.map((m) => `src/${m}`).join(', ') : 'nothing of ours'} (docs/architecture.md).`,
             allowTypeImports: true,
           },
           { group: ['**/webview/**'], message: 'The page imports the protocol, never the other way round.' },
           ...(folder === 'core'
-            ? [{ group: ['simple-git', 'sql.js', '@opencode-ai/*', 'node:child_process'], message: 'The core is plain domain code.' }]
+            ? [
+                {
+                  group: ['simple-git', 'sql.js', '@opencode-ai/*', 'node:child_process'],
+                  message: 'The core is plain domain code.',
+                },
+              ]
             : []),
           ...(folder === 'plugin'
             ? [{ group: ['sql.js', '**/index/**'], message: 'The plugin reads and writes refs; it needs no index.' }]

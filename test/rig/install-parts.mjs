@@ -140,7 +140,7 @@ const vscode = {
 };
 
 /** The packages that hold OpenCode's executable for this platform; `baseline` runs on every x64 processor. */
-const musl = process.platform === 'linux' && !process.report.getReport().header.glibcVersionRuntime ? '-musl' : '';
+const musl = process.platform === 'linux' && existsSync('/etc/alpine-release') ? '-musl' : '';
 const baseline = process.arch === 'x64' ? '-baseline' : '';
 
 function opencode(key, variable, name, version) {

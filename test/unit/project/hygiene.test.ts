@@ -1,0 +1,54 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync, realpathSync } from 'node:fs';
+import { homedir, userInfo } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+
+const root = fileURLToPath(new URL('../../..', import.meta.url));
+/** Tracked files, and new ones that are not ignored: what the next commit may hold. */
+const files = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], { cwd: root })
+  .toString()
+  .split('\0')
+  .filter((file) => file !== '' && existsSync(join(root, file)));
+
+/** `userInfo` knows the real home, also when HOME points into a temporary folder. */
+const homes = [homedir(), userInfo().homedir].map((home) => `${home}/`);
+const machinePaths = [root, realpathSync(root), ...homes].map((path) => path.replace(/\/+$/, '/'));
+const registryHost = /\bregistry\.[a-z0-9-]+\.[a-z]|https?:\/\/[^\s"']*\/-\/[^\s"']*\.tgz/i;
+
+const complaints = (name: string, text: string): string[] =>
+  text.split('\n').flatMap((line, number) => {
+    const place = `${name}:${number + 1}`;
+    const paths = machinePaths.filter((path) => path.length > 2 && line.includes(path));
+    return [
+      ...paths.map((path) => `${place} holds the path ${path}`),
+      ...(registryHost.test(line) ? [`${place} names a registry`] : []),
+    ];
+  });
+
+describe('repository', () => {
+  it('has files to look at', () => {
+    expect(files.length).toBeGreaterThan(10);
+  });
+
+  it('names no path of the machine it was written on and no package registry', () => {
+    const texts = files.filter((file) => !/\.(png|gif|ttf|wasm|ico)$/.test(file));
+    expect(texts.flatMap((file) => complaints(file, readFileSync(join(root, file), 'utf8')))).toEqual([]);
+  });
+
+  it('would notice both', () => {
+    const host = ['https://registry', 'example', 'org/x'].join('.');
+    expect(complaints('x', `a\n${root}src\n`)[0]).toContain('x:2 holds the path');
+    expect(complaints('x', `"resolved": "${host}"`)).toEqual(['x:1 names a registry']);
+  });
+
+  it('locks packages by content, not by where they were downloaded', () => {
+    const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as {
+      packages: Record<string, { resolved?: string; integrity?: string }>;
+    };
+    const entries = Object.entries(lock.packages).filter(([path]) => path !== '');
+    expect(entries.filter(([, entry]) => entry.resolved !== undefined).map(([path]) => path)).toEqual([]);
+    expect(entries.filter(([, entry]) => entry.integrity === undefined).map(([path]) => path)).toEqual([]);
+  });
+});
