@@ -1,0 +1,31 @@
+import { writeFileSync } from 'node:fs';
+import Mocha from 'mocha';
+
+/** Called by VS Code inside the extension host. Throws when a test fails, so that VS Code reports it too. */
+export async function run(): Promise<void> {
+  const mocha = new Mocha({ ui: 'bdd', timeout: 60_000, color: false, ...grep() });
+  mocha.suite.emit('pre-require', globalThis, '', mocha);
+  await import('./activation.test');
+
+  const tests: Array<{ title: string; state: 'passed' | 'failed'; error?: string; duration: number }> = [];
+  await new Promise<void>((resolve) => {
+    const runner = mocha.run(() => resolve());
+    runner.on('pass', (test) => tests.push({ title: test.fullTitle(), state: 'passed', duration: test.duration ?? 0 }));
+    // Hooks that fail are reported here as well, and count.
+    runner.on('fail', (test, error: Error) =>
+      tests.push({
+        title: test.fullTitle(),
+        state: 'failed',
+        error: error.stack ?? String(error),
+        duration: test.duration ?? 0,
+      }),
+    );
+  });
+  const file = process.env['HOST_RESULT'];
+  if (file !== undefined) writeFileSync(file, JSON.stringify({ tests }, null, 2));
+  const failed = tests.filter((test) => test.state === 'failed');
+  if (failed.length > 0) throw new Error(`${failed.length} failed`);
+}
+
+const grep = (): { grep?: string } =>
+  process.env['HOST_GREP'] === undefined ? {} : { grep: process.env['HOST_GREP'] };

@@ -1,0 +1,254 @@
+import { mkdir } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { chromium, type Browser, type Frame, type Locator, type Page } from 'playwright-core';
+
+/** No GPU, no network of its own, no first-run pages. */
+const flags = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];
+
+export const launchBrowser = (executablePath: string): Promise<Browser> =>
+  chromium.launch({ executablePath, headless: true, args: flags });
+
+/** Screenshots of a failed run are kept where the test runner says, else in the temporary folder. */
+export const artifacts = async (): Promise<string> => {
+  const folder = process.env['TEST_ARTIFACTS'] ?? join(tmpdir(), 'checkpoints-artifacts');
+  await mkdir(folder, { recursive: true });
+  return folder;
+};
+
+const exactly = (text: string): RegExp => new RegExp(`^\\s*${text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}\\s*$`);
+
+/** A workbench in a browser page, driven the way a person does: by what is on the screen. */
+export class Workbench {
+  constructor(readonly page: Page) {}
+
+  static async open(
+    browser: Browser,
+    url: string,
+    size: { width: number; height: number } = { width: 1400, height: 900 },
+  ): Promise<Workbench> {
+    const context = await browser.newContext({ viewport: size });
+    const page = await context.newPage();
+    page.setDefaultTimeout(30_000);
+    await page.goto(url);
+    const workbench = new Workbench(page);
+    await workbench.ready();
+    return workbench;
+  }
+
+  async ready(): Promise<void> {
+    await this.page.locator('.monaco-workbench .part.statusbar').waitFor({ timeout: 90_000 });
+    // The explorer's rows come from the extension host's side of the wire: with them the window is usable.
+    await this.page.locator('.monaco-workbench .part.sidebar, .monaco-workbench .part.editor').first().waitFor();
+  }
+
+  async close(): Promise<void> {
+    await this.page.context().close();
+  }
+
+  async reload(): Promise<void> {
+    await this.page.reload();
+    await this.ready();
+  }
+
+  async screenshot(name: string): Promise<string> {
+    const path = join(await artifacts(), `${name}.png`);
+    await this.page.screenshot({ path });
+    return path;
+  }
+
+  // Quick input: palette, picks, input boxes
+
+  get quickInput(): Locator {
+    return this.page.locator('.quick-input-widget');
+  }
+
+  get quickRows(): Locator {
+    return this.quickInput.locator('.quick-input-list .monaco-list-row');
+  }
+
+  /** Runs a palette command by its full title. A busy machine loses the key, so it is pressed until the palette is there. */
+  async command(title: string): Promise<void> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        await this.openPalette();
+        await this.quickInput.locator('input.input').fill(`>${title}`);
+        const row = this.quickRows.filter({ has: this.page.locator('.label-name', { hasText: exactly(title) }) });
+        await row.first().waitFor({ timeout: 10_000 });
+        await row.first().click();
+        return;
+      } catch (error) {
+        if (attempt === 4) throw new Error(`the palette has no command “${title}”`, { cause: error });
+        await this.page.keyboard.press('Escape');
+      }
+    }
+  }
+
+  /** Whether the palette offers a command, without running it. */
+  async offers(title: string): Promise<boolean> {
+    await this.openPalette();
+    await this.quickInput.locator('input.input').fill(`>${title}`);
+    // The list is never empty ("No matching commands"), so a first row means that the filter has run.
+    await this.quickRows.first().waitFor();
+    const labels = await this.quickRows.locator('.label-name').allInnerTexts();
+    await this.page.keyboard.press('Escape');
+    return labels.some((label) => label.trim() === title);
+  }
+
+  private async openPalette(): Promise<void> {
+    const input = this.quickInput.locator('input.input');
+    for (let attempt = 1; attempt <= 10; attempt += 1) {
+      await this.page.keyboard.press('F1');
+      try {
+        await input.waitFor({ state: 'visible', timeout: 2000 });
+        return;
+      } catch (error) {
+        if (attempt === 10) throw error;
+      }
+    }
+  }
+
+  /** Chooses a row of the open quick pick by its label. */
+  async pick(label: string | RegExp): Promise<void> {
+    const text = typeof label === 'string' ? exactly(label) : label;
+    const row = this.quickRows.filter({ has: this.page.locator('.label-name', { hasText: text }) }).first();
+    await row.waitFor();
+    await row.click();
+  }
+
+  /** Answers the open input box. */
+  async answer(text: string): Promise<void> {
+    const input = this.quickInput.locator('input.input');
+    await input.waitFor({ state: 'visible' });
+    await input.fill(text);
+    await this.page.keyboard.press('Enter');
+  }
+
+  // Side bar and trees
+
+  async openContainer(name: string): Promise<void> {
+    const tab = this.page.locator(`.activitybar .action-item[role="tab"]:has([aria-label^="${name}"])`).first();
+    const item = (await tab.count()) > 0 ? tab : this.page.locator(`.activitybar [aria-label^="${name}"]`).first();
+    await item.waitFor();
+    if ((await item.getAttribute('aria-expanded')) !== 'true') await item.click();
+  }
+
+  /** The pane of a view by its title. */
+  view(title: string): Locator {
+    return this.page.locator('.pane').filter({ has: this.page.locator(`.pane-header[aria-label^="${title}"]`) });
+  }
+
+  /** The rows of a tree view, by what a person reads in them. */
+  row(view: string, text: string | RegExp): Locator {
+    return this.view(view).locator('.monaco-list-row[role="treeitem"]').filter({ hasText: text }).first();
+  }
+
+  async rowTexts(view: string): Promise<string[]> {
+    const rows = this.view(view).locator('.monaco-list-row[role="treeitem"]');
+    return (await rows.allInnerTexts()).map((text) => text.replace(/\s+/g, ' ').trim());
+  }
+
+  async expand(view: string, text: string | RegExp): Promise<void> {
+    const row = this.row(view, text);
+    await row.waitFor();
+    if ((await row.getAttribute('aria-expanded')) === 'false') await row.locator('.monaco-tl-twistie').click();
+    await this.page.waitForFunction(
+      (element) => element?.getAttribute('aria-expanded') === 'true',
+      await row.elementHandle(),
+    );
+  }
+
+  /** An inline action of a tree row: those show on hover only. */
+  async rowAction(view: string, text: string | RegExp, action: string): Promise<void> {
+    const row = this.row(view, text);
+    await row.hover();
+    await row.locator(`.action-label[aria-label^="${action}"]`).click();
+  }
+
+  async contextMenu(target: Locator, action: string): Promise<void> {
+    await target.click({ button: 'right' });
+    const item = this.page
+      .locator('.monaco-menu .action-item')
+      .filter({ hasText: exactly(action) })
+      .first();
+    await item.waitFor();
+    await item.click();
+  }
+
+  // Dialogs and messages
+
+  get modal(): Locator {
+    return this.page.locator('.monaco-dialog-box');
+  }
+
+  async modalText(): Promise<string> {
+    await this.modal.waitFor();
+    return (await this.modal.innerText()).trim();
+  }
+
+  async modalClick(button: string): Promise<void> {
+    await this.modal.locator('.dialog-buttons .monaco-button', { hasText: exactly(button) }).click();
+    await this.modal.waitFor({ state: 'detached' });
+  }
+
+  notification(text: string | RegExp): Locator {
+    return this.page.locator('.notifications-toasts .notification-toast').filter({ hasText: text }).first();
+  }
+
+  async notificationClick(text: string | RegExp, button: string): Promise<void> {
+    const toast = this.notification(text);
+    await toast.waitFor();
+    await toast.hover();
+    await toast
+      .locator('.notification-list-item-buttons-container .monaco-button', { hasText: exactly(button) })
+      .click();
+  }
+
+  async dismissNotifications(): Promise<void> {
+    await this.command('Notifications: Clear All Notifications');
+  }
+
+  // Editors
+
+  tab(title: string | RegExp): Locator {
+    return this.page.locator('.tabs-container .tab').filter({ hasText: title }).first();
+  }
+
+  get diff(): Locator {
+    return this.page.locator('.monaco-diff-editor').first();
+  }
+
+  /** What a side of the open diff shows; editors draw spaces as no-break spaces. */
+  async diffText(side: 'original' | 'modified'): Promise<string> {
+    const lines = this.diff.locator(`.editor.${side} .view-lines`);
+    await lines.waitFor();
+    return (await lines.innerText()).replace(/\u00a0/g, ' ');
+  }
+
+  statusItem(text: string | RegExp): Locator {
+    return this.page.locator('.statusbar-item').filter({ hasText: text }).first();
+  }
+
+  /** With several webviews their frames are told apart only by what they contain. */
+  async webview(selector: string): Promise<Frame> {
+    for (const until = Date.now() + 30_000; Date.now() < until; await this.page.waitForTimeout(200)) {
+      for (const frame of this.page.frames()) {
+        try {
+          if ((await frame.locator(selector).count()) > 0) return frame;
+        } catch (error) {
+          // A frame that was replaced while it was asked; the next round sees its successor.
+          if (!/detached|destroyed|closed/i.test(String(error))) throw error;
+        }
+      }
+    }
+    throw new Error(`no webview contains ${selector}`);
+  }
+}
