@@ -1,0 +1,116 @@
+import type { Command } from 'commander';
+import { type Checkpoint, triggers } from '../../core/model';
+import { collect, define, type Select } from '../command';
+import { parseLimit, parseMeta, parseTrigger } from '../values';
+import { changeTable } from '../views/changes';
+import { checkpointDetails, checkpointLine, checkpointTable } from '../views/checkpoint';
+
+/** What a terminal shows without being asked for more; programs get all. */
+const terminalLimit = 50;
+
+interface CreateFlags {
+  description?: string;
+  meta?: string[];
+  pin?: boolean;
+}
+
+interface ListFlags {
+  session?: string;
+  search?: string;
+  trigger?: string;
+  limit?: string;
+}
+
+export function registerCheckpointCommands(program: Command, select: Select): void {
+  define<[string?], CreateFlags>(program, select, {
+    usage: 'create [name]',
+    summary: 'make a checkpoint of now',
+    details: 'A name is one line of at most 200 characters. Named checkpoints stay until somebody deletes them.',
+    examples: [
+      'opencode-checkpoints create',
+      'opencode-checkpoints create "before the refactoring" --description "all tests green" --pin',
+      'opencode-checkpoints create --meta ticket=42 -- "-O2 works"',
+    ],
+    options: (command) =>
+      command
+        .option('--description <text>', 'a longer text')
+        .option('--meta <key=value>', 'metadata of your own (repeatable)', collect)
+        .option('--pin', 'keep it until it is unpinned'),
+    run: async (invocation, [name], flags) => {
+      const metadata = parseMeta(flags.meta);
+      const workspace = await invocation.open();
+      invocation.output.progress('Capturing…');
+      const checkpoint = await workspace.create({
+        trigger: 'manual',
+        name: name ?? null,
+        description: flags.description ?? null,
+        ...(metadata ? { metadata } : {}),
+        pinned: flags.pin ?? false,
+        signal: invocation.signal,
+      });
+      return { json: { checkpoint }, text: (output) => created(checkpoint, output) };
+    },
+  });
+
+  define<[], ListFlags>(program, select, {
+    usage: 'list',
+    summary: 'checkpoints, newest first',
+    examples: [
+      'opencode-checkpoints list --limit 10',
+      'opencode-checkpoints list --search parser',
+      'opencode-checkpoints list --trigger manual --json',
+    ],
+    options: (command) =>
+      command
+        .option('--session <id>', 'only those of an OpenCode session')
+        .option('--search <text>', 'only those whose name, description, prompt or paths have it')
+        .option('--trigger <trigger>', `only those made by: ${triggers.join(', ')}`)
+        .option('--limit <n>', 'at most so many'),
+    run: async (invocation, _args, flags) => {
+      const limit = parseLimit(flags.limit);
+      const trigger = parseTrigger(flags.trigger);
+      const workspace = await invocation.open({ index: flags.search !== undefined });
+      const { output, globals } = invocation;
+      const cut = limit === undefined && output.isTerminal && !globals.json;
+      const checkpoints = await workspace.list({
+        session: flags.session,
+        search: flags.search,
+        trigger,
+        limit: cut ? terminalLimit + 1 : limit,
+      });
+      return {
+        json: { checkpoints },
+        text: () => {
+          if (checkpoints.length === 0) return 'No checkpoints.\n';
+          if (!cut || checkpoints.length <= terminalLimit) return checkpointTable(checkpoints, output);
+          return `${checkpointTable(checkpoints.slice(0, terminalLimit), output)}There are more: --limit N\n`;
+        },
+      };
+    },
+  });
+
+  define<[string]>(program, select, {
+    usage: 'show <ref>',
+    summary: 'one checkpoint and what changed since the one before it',
+    examples: ['opencode-checkpoints show latest', 'opencode-checkpoints show "before the refactoring" --json'],
+    run: async (invocation, [reference]) => {
+      const workspace = await invocation.open();
+      const checkpoint = await workspace.resolve(reference);
+      const changes = await workspace.changes(checkpoint.id);
+      return {
+        json: { checkpoint, changes },
+        text: (output) => `${checkpointDetails(checkpoint, output)}\n${changeTable(changes, output)}`,
+      };
+    },
+  });
+}
+
+function created(checkpoint: Checkpoint, output: Parameters<typeof checkpointLine>[1]): string {
+  const { skipped, partial } = checkpoint.files;
+  const left = [
+    skipped.length && `${skipped.length} left out`,
+    partial.length && output.style.yellow(`${partial.length} could not be read`),
+  ].filter(Boolean);
+  const more = left.length ? `${left.join(', ')}: opencode-checkpoints show ${checkpoint.id}\n` : '';
+  return `${checkpointLine(checkpoint, output)}\n${more}`;
+}

@@ -1,0 +1,143 @@
+import type { Command } from 'commander';
+import type { RestoreOptions } from '../../core/api';
+import { CheckpointsError } from '../../core/errors';
+import type { RestorePlan, RestoreResult } from '../../core/model';
+import { collect, define, type Invocation, type Reply, type Select } from '../command';
+import { parseScope } from '../values';
+import { planView, resultView } from '../views/restore';
+import { workspacePaths } from '../workspace-path';
+import { inAny } from './compare';
+
+interface ApplyFlags {
+  keepUserEdits?: boolean;
+  allowMassDelete?: boolean;
+}
+
+interface RestoreFlags extends ApplyFlags {
+  scope?: string[];
+  path?: string[];
+  dryRun?: boolean;
+}
+
+const applyOptions = (command: Command): Command =>
+  command
+    .option('--keep-user-edits', 'leave files alone that you changed by hand since')
+    .option('--allow-mass-delete', 'even if it deletes more than 20 files and a third of the workspace');
+
+export function registerRestoreCommands(program: Command, select: Select): void {
+  define<[string], RestoreFlags>(program, select, {
+    usage: 'restore <ref>',
+    summary: 'bring the workspace back to a checkpoint',
+    details: 'A safety checkpoint of now is made first: `opencode-checkpoints undo` takes it back.',
+    examples: [
+      'opencode-checkpoints restore latest --dry-run',
+      'opencode-checkpoints restore latest~2 --path src/parser --path README.md',
+      'opencode-checkpoints restore "before the refactoring" --keep-user-edits --yes',
+    ],
+    options: (command) =>
+      applyOptions(
+        command
+          .option('--scope <scopes>', 'files, conversation, task, joined by commas (default: files)', collect)
+          .option('--path <path>', 'only this file or folder (repeatable)', collect)
+          .option('--dry-run', 'show the plan, change nothing'),
+      ),
+    run: restore,
+  });
+
+  for (const [name, summary] of [
+    ['undo', "take the last restore's files and task back"],
+    ['redo', 'take the last undo back'],
+  ] as const)
+    define<[], ApplyFlags>(program, select, {
+      usage: name,
+      summary,
+      examples: [`opencode-checkpoints ${name}`],
+      options: applyOptions,
+      run: async (invocation, _args, flags) => {
+        const workspace = await invocation.open();
+        return done(await withMassDeletion(invocation, flags, (options) => workspace[name](options)));
+      },
+    });
+
+  define<[string], ApplyFlags>(program, select, {
+    usage: 'revert-turn <ref>',
+    summary: 'undo what one turn of the agent changed, and keep everything after it',
+    details: 'Merged file by file. Files with conflicts are named and left as they are; the exit status is then 1.',
+    examples: ['opencode-checkpoints revert-turn latest~1'],
+    options: applyOptions,
+    run: async (invocation, [reference], flags) => {
+      const workspace = await invocation.open();
+      const { id } = await workspace.resolve(reference);
+      const result = await withMassDeletion(invocation, flags, (options) => workspace.revertTurn(id, options));
+      return done({ ...result, conflicts: result.conflicts ?? [] });
+    },
+  });
+}
+
+async function restore(invocation: Invocation, [reference]: [string], flags: RestoreFlags): Promise<Reply> {
+  const scope = parseScope(flags.scope) ?? ['files'];
+  const workspace = await invocation.open();
+  const target = await workspace.resolve(reference);
+  const knows = inAny(workspace, [target.id]);
+  const paths = await workspacePaths(workspace.root, invocation.globals.cwd, flags.path, knows);
+  const planOptions = { scope, paths, keepUserEdits: flags.keepUserEdits ?? false };
+  if (flags.dryRun) {
+    const plan = await workspace.plan(target.id, planOptions);
+    return { json: { plan }, text: (output) => planView(plan, output) };
+  }
+  let allowed = flags.allowMassDelete ?? false;
+  if (invocation.interactive && !invocation.globals.yes) {
+    const plan = await workspace.plan(target.id, planOptions);
+    invocation.output.note(planView(plan, invocation.output).trimEnd());
+    if (plan.massDelete && !allowed) allowed = await confirmMassDeletion(invocation, deletions(plan));
+    else if (changesSomething(plan)) await invocation.confirm(`Restore "${target.title}"?`);
+  }
+  return done(
+    await withMassDeletion(invocation, { ...flags, allowMassDelete: allowed }, (options) =>
+      workspace.restore(target.id, { ...options, ...planOptions }),
+    ),
+  );
+}
+
+const deletions = (plan: RestorePlan): number => plan.entries.filter((entry) => entry.action === 'delete').length;
+
+const changesSomething = (plan: RestorePlan): boolean =>
+  plan.conversation !== undefined ||
+  plan.task !== undefined ||
+  plan.entries.some((entry) => entry.action === 'write' || entry.action === 'delete');
+
+async function confirmMassDeletion(invocation: Invocation, count: number): Promise<true> {
+  if (await invocation.confirmByWord(`This deletes ${count} files.`, 'delete')) return true;
+  throw new CheckpointsError('cancelled', 'Nothing was changed');
+}
+
+/** At a terminal a refused mass deletion becomes a question of its own, which `--yes` does not answer; elsewhere it stays refused. */
+async function withMassDeletion(
+  invocation: Invocation,
+  flags: ApplyFlags,
+  apply: (options: RestoreOptions) => Promise<RestoreResult>,
+): Promise<RestoreResult> {
+  const options: RestoreOptions = {
+    keepUserEdits: flags.keepUserEdits ?? false,
+    allowMassDelete: flags.allowMassDelete ?? false,
+    force: invocation.globals.force,
+    signal: invocation.signal,
+    onProgress: ({ done: count, total }) => invocation.output.progress(`${count} of ${total} files`),
+  };
+  try {
+    return await apply(options);
+  } catch (error) {
+    if (!CheckpointsError.is(error, 'mass-delete') || !invocation.interactive) throw error;
+    invocation.output.note(error.message);
+    if (!(await invocation.confirmByWord('This is a mass deletion.', 'delete'))) throw error;
+    return apply({ ...options, allowMassDelete: true });
+  }
+}
+
+function done(result: RestoreResult): Reply {
+  return {
+    json: { result },
+    text: (output) => resultView(result, output),
+    exitCode: result.conflicts?.length ? 1 : 0,
+  };
+}

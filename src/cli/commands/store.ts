@@ -1,0 +1,88 @@
+import type { Command } from 'commander';
+import type { Problem, Stats } from '../../core/api';
+import { define, type Select } from '../command';
+import type { Output } from '../output';
+import { table } from '../table';
+import { size } from '../views/size';
+import { visible } from '../visible';
+
+export function registerStoreCommands(program: Command, select: Select): void {
+  define(program, select, {
+    usage: 'stats',
+    summary: 'how many checkpoints there are and what they take',
+    examples: ['opencode-checkpoints stats', 'opencode-checkpoints stats --json'],
+    run: async (invocation) => {
+      const workspace = await invocation.open({ index: true });
+      const stats = await workspace.stats();
+      return { json: stats, text: (output) => statsView(stats, output) };
+    },
+  });
+
+  define<[], { dryRun?: boolean }>(program, select, {
+    usage: 'prune',
+    summary: 'delete automatic checkpoints that are past their time, and free the space',
+    details:
+      'Named and pinned ones and the newest safety checkpoints stay. The limits are settings: maxCheckpoints, maxAge, maxStoreSize.',
+    examples: ['opencode-checkpoints prune --dry-run', 'opencode-checkpoints prune'],
+    options: (command) => command.option('--dry-run', 'show what would go, delete nothing'),
+    run: async (invocation, _args, { dryRun }) => {
+      const workspace = await invocation.open();
+      invocation.output.progress('Pruning…');
+      const pruned = await workspace.prune({ dryRun: dryRun ?? false });
+      const verb = dryRun ? 'would delete' : 'deleted';
+      return {
+        json: pruned,
+        text: () =>
+          `${pruned.deleted.map((id) => `${verb}  ${id}\n`).join('')}${pruned.deleted.length} checkpoints, ${size(pruned.freedBytes)} ${dryRun ? 'to free' : 'freed'}.\n`,
+      };
+    },
+  });
+
+  define<[], { repair?: boolean }>(program, select, {
+    usage: 'doctor',
+    summary: 'look for what is wrong with the store, and mend it',
+    details: 'A restore that a crash left half done is finished or rolled back by every command, this one included.',
+    examples: ['opencode-checkpoints doctor', 'opencode-checkpoints doctor --repair'],
+    options: (command) => command.option('--repair', 'mend what can be mended'),
+    run: async (invocation, _args, { repair }) => {
+      const workspace = await invocation.open();
+      invocation.output.progress('Examining…');
+      const problems = await workspace.doctor({ repair: repair ?? false });
+      return { json: { problems }, text: (output) => problemsView(problems, output) };
+    },
+  });
+}
+
+function statsView(stats: Stats, output: Output): string {
+  const { style } = output;
+  const rows: Array<[string, string]> = [
+    ['checkpoints', String(stats.checkpoints)],
+    ['sessions', String(stats.sessions)],
+    ['size', size(stats.bytes)],
+    ['borrowed', `${size(stats.borrowedBytes)} of the repository's own objects`],
+    ['store', stats.store],
+  ];
+  const head = rows.map(([label, value]) => `${style.dim(label.padEnd(12))}${visible(value)}\n`).join('');
+  if (stats.perSession.length === 0) return head;
+  const body = table(
+    [
+      { header: 'SESSION', style: style.cyan },
+      { header: 'CHECKPOINTS', align: 'right' },
+      { header: 'SIZE', align: 'right' },
+      { header: 'TITLE', flexible: true },
+    ],
+    stats.perSession.map((one) => [one.session ?? '(none)', String(one.checkpoints), size(one.bytes), one.title ?? '']),
+    { width: output.width, header: style.bold },
+  );
+  return `${head}\n${body}`;
+}
+
+function problemsView(problems: Problem[], output: Output): string {
+  if (problems.length === 0) return 'All is well.\n';
+  return problems
+    .map(({ reason, message, repaired }) => {
+      const mark = repaired ? output.style.green('repaired') : output.style.red('problem ');
+      return `${mark}  ${visible(message)} ${output.style.dim(`(${reason})`)}\n`;
+    })
+    .join('');
+}

@@ -1,0 +1,88 @@
+import { Command, CommanderError } from 'commander';
+import { version } from '../../package.json';
+import type { Select, Selection } from './command';
+import { registerCheckpointCommands } from './commands/checkpoints';
+import { registerCompareCommands } from './commands/compare';
+import { registerEditCommands } from './commands/edit';
+import { registerOriginalsCommands } from './commands/originals';
+import { registerRestoreCommands } from './commands/restore';
+import { registerStoreCommands } from './commands/store';
+import { addGlobals } from './globals';
+
+/** The line is wrong in itself: exit 2, whatever the workspace looks like. */
+export class UsageError extends Error {
+  constructor(
+    message: string,
+    readonly wayOut: string,
+  ) {
+    super(message);
+    this.name = 'UsageError';
+  }
+}
+
+export type Parsed = { kind: 'run'; selection: Selection } | { kind: 'answer'; json: unknown; text: string };
+
+const intro = `Checkpoints of a workspace: its files, and what an OpenCode session and its task were at that moment.
+
+A checkpoint is named by its id, a unique beginning of it (6 characters or more after "cp_"), its exact name, \`latest\` or \`latest~N\`. A name that begins with a dash goes after \`--\`.`;
+
+const outro = `
+Examples:
+  $ opencode-checkpoints create "before the refactoring"
+  $ opencode-checkpoints diff latest --patch
+  $ opencode-checkpoints restore "before the refactoring" --dry-run
+  $ opencode-checkpoints undo
+
+Exit status: 0 done, 1 refused or failed, 2 wrong usage.`;
+
+export function parse(argv: readonly string[]): Parsed {
+  let selection: Selection | null = null;
+  let printed = '';
+  const program = build(
+    (one) => (selection = one),
+    (text) => (printed += text),
+  );
+  try {
+    program.parse(argv, { from: 'user' });
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    if (error.code === 'commander.version') return { kind: 'answer', json: { version }, text: printed };
+    if (error.exitCode === 0) return { kind: 'answer', json: { help: printed }, text: printed };
+    throw usageError(program, error, argv);
+  }
+  if (!selection) throw new Error('A parsed command line selected no command');
+  return { kind: 'run', selection };
+}
+
+function build(select: Select, print: (text: string) => void): Command {
+  const program = new Command('opencode-checkpoints')
+    .exitOverride()
+    .configureOutput({ writeOut: print, writeErr: () => undefined })
+    .enablePositionalOptions()
+    .description(intro)
+    .version(version, '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'print help')
+    .helpCommand('help [command]', 'print help for a command')
+    .addHelpText('after', outro);
+  addGlobals(program);
+  registerCheckpointCommands(program, select);
+  registerCompareCommands(program, select);
+  registerRestoreCommands(program, select);
+  registerEditCommands(program, select);
+  registerOriginalsCommands(program, select);
+  registerStoreCommands(program, select);
+  return program;
+}
+
+function usageError(program: Command, error: CommanderError, argv: readonly string[]): UsageError {
+  const words = argv.filter((word) => !word.startsWith('-'));
+  const command = words.find((word) => program.commands.some((one) => one.name() === word));
+  const wayOut = `See \`opencode-checkpoints ${command ? `${command} ` : ''}--help\`.`;
+  // `help` as an error is what commander does with a line that ends before a command, and with `help` for an unknown one.
+  if (error.code === 'commander.help') {
+    if (words.length === 0) return new UsageError('No command was given', wayOut);
+    if (words[0] === 'help') return new UsageError(`unknown command '${words[1]}'`, wayOut);
+    return new UsageError(`'${words.join(' ')}' needs a subcommand`, wayOut);
+  }
+  return new UsageError(error.message.replace(/^error: /, '').replaceAll('\n', ' '), wayOut);
+}

@@ -1,0 +1,65 @@
+import { text as readText } from 'node:stream/consumers';
+import type { WorkspaceApi } from '../core/api';
+import { CheckpointsError } from '../core/errors';
+import { ask } from './ask';
+import type { Invocation, OpenNeeds, Reply, Selection } from './command';
+import { openFor } from './compose';
+import type { Output } from './output';
+
+/** Runs one selected command; whatever it opened is closed again, however it ends. */
+export async function run(selection: Selection, output: Output, signal: AbortSignal): Promise<Reply> {
+  const invocation = new Running(selection, output, signal);
+  try {
+    return await selection.run(invocation);
+  } finally {
+    output.clearProgress();
+    await invocation.close();
+  }
+}
+
+class Running implements Invocation {
+  private readonly opened: WorkspaceApi[] = [];
+
+  constructor(
+    private readonly selection: Selection,
+    readonly output: Output,
+    readonly signal: AbortSignal,
+  ) {}
+
+  get globals(): Invocation['globals'] {
+    return this.selection.globals;
+  }
+
+  get interactive(): boolean {
+    return !this.globals.json && process.stdin.isTTY === true && process.stderr.isTTY === true;
+  }
+
+  async open(needs: OpenNeeds = {}): Promise<WorkspaceApi> {
+    const workspace = await openFor(this.globals, needs);
+    this.opened.push(workspace);
+    return workspace;
+  }
+
+  async confirm(question: string): Promise<void> {
+    // A program that asks for JSON has decided already, and nobody could answer it.
+    if (this.globals.yes || this.globals.json) return;
+    if (!this.interactive)
+      throw new CheckpointsError('needs-confirmation', question.replace(/\?$/, ' needs a confirmation'));
+    const answer = await ask(process.stdin, process.stderr, `${question} [y/N] `, this.signal);
+    if (!/^\s*y(es)?\s*$/i.test(answer ?? '')) throw new CheckpointsError('cancelled', 'Nothing was changed');
+  }
+
+  async confirmByWord(question: string, word: string): Promise<boolean> {
+    if (!this.interactive) return false;
+    const answer = await ask(process.stdin, process.stderr, `${question} Type "${word}" to go on: `, this.signal);
+    return answer?.trim() === word;
+  }
+
+  readStdin(): Promise<string> {
+    return readText(process.stdin);
+  }
+
+  async close(): Promise<void> {
+    for (const workspace of this.opened) await workspace.close();
+  }
+}

@@ -1,0 +1,63 @@
+import { CheckpointsError, type Reason } from '../core/errors';
+
+/** What the command line itself can find wrong, beside the reasons of the core. */
+export type CliReason = Reason | 'usage' | 'internal';
+
+/** For every reason the way out. What happened is said by the error's own message. */
+export const waysOut: Record<CliReason, string> = {
+  'unknown-reference': '`opencode-checkpoints list` shows ids and names.',
+  'ambiguous-reference': '`opencode-checkpoints list` shows the full ids.',
+  'invalid-argument': 'Nothing was changed. `--help` after the command shows what it takes.',
+  'refused-root': 'Run it in a project folder, or name one with `--cwd DIR`.',
+  'git-missing': 'Install git 2.31 or later and see that it is on PATH.',
+  'git-failed': '`opencode-checkpoints doctor` looks for what is wrong in the store.',
+  'store-broken': '`opencode-checkpoints doctor --repair` mends what can be mended.',
+  'store-readonly': 'Make the store writable, or set OPENCODE_CHECKPOINTS_HOME to a folder that is.',
+  'disk-full': 'Free some space; `opencode-checkpoints prune` gives back what old automatic checkpoints take.',
+  busy: 'Another process is working on this workspace. Try again when it is done.',
+  timeout: 'Try again when the machine is less busy.',
+  cancelled: '`opencode-checkpoints list` shows the present state.',
+  conflict: 'Something changed it meanwhile. Look again, then repeat.',
+  'mass-delete': 'Look at `restore REF --dry-run`; if all of these shall go, add `--allow-mass-delete`.',
+  'nothing-to-undo':
+    '`opencode-checkpoints list --trigger restore` shows the safety checkpoints; any of them can be restored.',
+  'nothing-to-redo': 'Only the last undo can be redone, and only until the next restore.',
+  'no-conversation': 'Make it with `create --session ID`, or restore without the conversation: `--scope files`.',
+  'no-task': 'Restore without the task: `--scope files`.',
+  'no-files': 'Restore without the files, for example `--scope conversation`.',
+  'not-in-checkpoint': '`opencode-checkpoints show REF` and `diff REF` name the paths.',
+  'untrusted-tree': 'Nothing was written. Restore the other files one by one with `--path`.',
+  'server-unreachable': 'Start `opencode serve`, or name a running one with `--server URL`.',
+  'server-failed': "Look into the OpenCode server's log, then try again.",
+  'opencode-missing': 'Install OpenCode, name it with OPENCODE_BIN, or point `--server URL` at a running one.',
+  'opencode-too-old': 'Update OpenCode.',
+  'session-missing': 'Its files can still be restored: `--scope files`.',
+  'session-busy': 'Stop it first, or go on all the same with `--force`.',
+  'message-missing': 'Its files can still be restored: `--scope files`.',
+  'fork-mismatch': 'The original session is as it was. Try again, or restore only the files: `--scope files`.',
+  'needs-confirmation': 'Add `--yes` to go ahead without being asked.',
+  'not-supported': 'Nothing was changed.',
+  usage: 'See `opencode-checkpoints --help`.',
+  internal: 'This is a fault of opencode-checkpoints, not of yours. Set OPENCODE_CHECKPOINTS_DEBUG=1 to see where.',
+};
+
+export interface Complaint {
+  reason: CliReason;
+  /** What happened. */
+  message: string;
+  wayOut: string;
+}
+
+/** Core messages come with or without a full stop. */
+export const sentence = (text: string): string => (/[.!?…:]$/.test(text.trim()) ? text.trim() : `${text.trim()}.`);
+
+export function complain(error: unknown, wayOut?: string): Complaint {
+  if (error instanceof CheckpointsError)
+    return {
+      reason: error.reason,
+      message: sentence(error.message),
+      wayOut: wayOut ?? waysOut[error.reason],
+    };
+  const message = error instanceof Error ? error.message : String(error);
+  return { reason: 'internal', message: sentence(message || 'An unexpected error'), wayOut: waysOut.internal };
+}

@@ -1,0 +1,53 @@
+import type { Change } from '../../core/model';
+import type { Output } from '../output';
+import type { Style } from '../style';
+import { table } from '../table';
+import { visible } from '../visible';
+
+const letters: Record<Change['status'], string> = {
+  added: 'A',
+  modified: 'M',
+  deleted: 'D',
+  typechange: 'T',
+  renamed: 'R',
+};
+
+export function changeTable(changes: Change[], output: Output): string {
+  if (changes.length === 0) return 'No changes.\n';
+  const { style } = output;
+  const additions = changes.reduce((sum, change) => sum + change.additions, 0);
+  const deletions = changes.reduce((sum, change) => sum + change.deletions, 0);
+  const rows = table(
+    [
+      { header: '', style: style.yellow },
+      { header: 'LINES', align: 'right' },
+      // Never cut: a path is there to be copied.
+      { header: 'PATH' },
+    ],
+    changes.map((change) => [
+      letters[change.status],
+      change.binary ? 'binary' : `+${change.additions} -${change.deletions}`,
+      change.from === undefined ? change.path : `${change.from} -> ${change.path}`,
+    ]),
+    { header: style.bold },
+  );
+  return `${rows}${changes.length} ${changes.length === 1 ? 'file' : 'files'}, ${style.green(`+${additions}`)} ${style.red(`-${deletions}`)}\n`;
+}
+
+/** Line by line: a patch is a program's input as long as nobody paints it. */
+export function paintPatch(patch: string, style: Style, isTerminal: boolean): string {
+  if (!isTerminal) return patch;
+  return patch
+    .split('\n')
+    .map((line) => paintLine(visible(line.replaceAll('\t', '    ')), style))
+    .join('\n');
+}
+
+function paintLine(line: string, style: Style): string {
+  if (/^(diff |index |--- |\+\+\+ |old mode|new mode|similarity|rename |deleted file|new file)/.test(line))
+    return style.bold(line);
+  if (line.startsWith('@@')) return style.cyan(line);
+  if (line.startsWith('+')) return style.green(line);
+  if (line.startsWith('-')) return style.red(line);
+  return line;
+}

@@ -1,0 +1,82 @@
+import type { Checkpoint } from '../../core/model';
+import type { Output } from '../output';
+import { table } from '../table';
+import { firstLine, visible } from '../visible';
+
+const two = (value: number): string => String(value).padStart(2, '0');
+
+/** Local time, as people read clocks; JSON has UTC. */
+export function when(iso: string): string {
+  const date = new Date(iso);
+  if (Number.isNaN(date.getTime())) return iso;
+  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
+}
+
+export function counts({ added, modified, deleted }: { added: number; modified: number; deleted: number }): string {
+  const parts = [added && `+${added}`, modified && `~${modified}`, deleted && `-${deleted}`].filter(Boolean);
+  return parts.join(' ') || '-';
+}
+
+export function checkpointTable(checkpoints: Checkpoint[], output: Output): string {
+  const { style, width } = output;
+  return table(
+    [
+      { header: 'ID', style: style.cyan },
+      { header: 'CREATED', style: style.dim },
+      { header: 'TRIGGER' },
+      { header: 'FILES' },
+      { header: 'MSGS', align: 'right' },
+      { header: 'PIN' },
+      { header: 'TITLE', flexible: true },
+    ],
+    checkpoints.map((one) => [
+      one.id,
+      when(one.createdAt),
+      one.trigger,
+      counts(one.files),
+      one.session ? String(one.session.messageCount) : '-',
+      one.pinned ? '*' : '',
+      firstLine(one.title),
+    ]),
+    { width, header: style.bold },
+  );
+}
+
+/** One line, after something was done to it. */
+export function checkpointLine(one: Checkpoint, output: Output): string {
+  return `${output.style.cyan(one.id)}  ${visible(firstLine(one.title))}`;
+}
+
+export function checkpointDetails(one: Checkpoint, output: Output): string {
+  const { style } = output;
+  const rows: Array<[string, string | null | undefined]> = [
+    ['id', style.cyan(one.id)],
+    ['name', one.name && visible(one.name)],
+    ['title', one.name === one.title ? null : visible(firstLine(one.title))],
+    ['created', when(one.createdAt)],
+    ['trigger', one.trigger + (one.pinned ? ', pinned' : '')],
+    ['description', one.description && visible(one.description)],
+    ['session', one.session && `${one.session.id}, ${one.session.messageCount} messages`],
+    ['turn', one.turn && `${one.turn.number}: ${visible(firstLine(one.turn.prompt))}`],
+    ['before', one.cause && `${one.cause.tool} ${one.cause.paths.map(visible).join(' ')}`.trim()],
+    ['git', one.git && gitLine(one.git)],
+    ['task', one.task && [one.task.status, one.task.title && visible(one.task.title)].filter(Boolean).join(': ')],
+    ['origin', one.origin && `${visible(one.origin.user)} on ${visible(one.origin.machine)}`],
+    ['restore', one.restore && `${one.restore.operation} of ${one.restore.target ?? 'nothing'}`],
+    ['skipped', one.files.skipped.length ? reasonLines(one.files.skipped) : null],
+    ['unreadable', one.files.partial.length ? reasonLines(one.files.partial) : null],
+    ['metadata', Object.keys(one.metadata).length ? JSON.stringify(one.metadata) : null],
+  ];
+  const shown = rows.filter((row): row is [string, string] => Boolean(row[1]));
+  return shown.map(([label, value]) => `${style.dim(label.padEnd(12))}${value}\n`).join('');
+}
+
+function gitLine({ commit, branch, dirty }: NonNullable<Checkpoint['git']>): string {
+  return [commit ? commit.slice(0, 8) : 'no commit', branch && visible(branch), dirty && 'dirty']
+    .filter(Boolean)
+    .join(', ');
+}
+
+export function reasonLines(entries: Array<{ path: string; reason: string }>): string {
+  return entries.map(({ path, reason }) => `${visible(path)} (${visible(reason)})`).join(', ');
+}

@@ -1,0 +1,63 @@
+import type { PathReason, PlanAction, RestorePlan, RestoreResult } from '../../core/model';
+import type { Output } from '../output';
+import { visible } from '../visible';
+
+const files = (count: number): string => `${count} ${count === 1 ? 'file' : 'files'}`;
+
+/** On a terminal a plan of thousands would scroll its own summary away. */
+const shownOnTerminal = 40;
+
+export function planView(plan: RestorePlan, output: Output): string {
+  const { style } = output;
+  const paint: Record<PlanAction, (text: string) => string> = {
+    write: style.green,
+    delete: style.red,
+    keep: style.yellow,
+    skip: style.dim,
+  };
+  const shown = output.isTerminal ? plan.entries.slice(0, shownOnTerminal) : plan.entries;
+  const rest = plan.entries.length - shown.length;
+  const lines = shown.map((entry) => {
+    const why = entry.reason ?? (entry.yours ? 'yours' : undefined);
+    return `${paint[entry.action](entry.action.padEnd(6))}  ${visible(entry.path)}${why ? style.dim(`  (${visible(why)})`) : ''}\n`;
+  });
+  if (rest > 0) lines.push(`… and ${files(rest)} more\n`);
+  if (plan.conversation)
+    lines.push(
+      `conversation: a fork of ${plan.conversation.session} with ${plan.conversation.messageCount} messages\n`,
+    );
+  if (plan.task !== undefined)
+    lines.push(plan.task === null ? 'task: cleared\n' : `task: ${visible(plan.task.title ?? 'untitled')}\n`);
+  const count = (action: PlanAction): number => plan.entries.filter((entry) => entry.action === action).length;
+  const summary = (['write', 'delete', 'keep', 'skip'] as const)
+    .map((action) => [action, count(action)] as const)
+    .filter(([, number]) => number > 0)
+    .map(([action, number]) => `${number} to ${action}`)
+    .join(', ');
+  lines.push(`${summary || 'Nothing to do: the files are as they were then'}.\n`);
+  if (plan.massDelete)
+    lines.push(
+      `${style.red('Mass deletion:')} ${count('delete')} of ${files(plan.fileCount)} would go (--allow-mass-delete).\n`,
+    );
+  return lines.join('');
+}
+
+export function resultView(result: RestoreResult, output: Output): string {
+  const { style } = output;
+  const lines: string[] = [];
+  for (const path of result.restored) lines.push(`${style.green('restored')}  ${visible(path)}\n`);
+  for (const path of result.deleted) lines.push(`${style.red('deleted ')}  ${visible(path)}\n`);
+  const because = (label: string, paint: (text: string) => string, entries: PathReason[]): void => {
+    for (const { path, reason } of entries)
+      lines.push(`${paint(label)}  ${visible(path)}  ${style.dim(`(${visible(reason)})`)}\n`);
+  };
+  because('kept    ', style.yellow, result.kept);
+  because('skipped ', style.yellow, result.skipped);
+  because('conflict', style.red, result.conflicts ?? []);
+  if (result.session) lines.push(`new session  ${result.session.id}\n`);
+  const done = `${files(result.restored.length)} restored, ${result.deleted.length} deleted.`;
+  lines.push(
+    result.undo ? `${done} Undo: opencode-checkpoints undo (back to ${style.cyan(result.undo)})\n` : `${done}\n`,
+  );
+  return lines.join('');
+}

@@ -1,0 +1,22 @@
+const named = new Map([
+  ['\n', '\\n'],
+  ['\r', '\\r'],
+  ['\t', '\\t'],
+]);
+
+/**
+ * Shows control characters, line breaks and bidirectional overrides instead of obeying them. A file name or a prompt may hold any
+ * of them, and printed raw they move the cursor, break a table row or make text read as something else.
+ */
+export function visible(text: string): string {
+  return text.replace(
+    /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu,
+    (char) => named.get(char) ?? `\\u{${char.codePointAt(0)!.toString(16)}}`,
+  );
+}
+
+/** Cut to one line, for a table cell or a sentence. */
+export function firstLine(text: string): string {
+  const end = text.search(/[\r\n]/);
+  return end < 0 ? text : `${text.slice(0, end)} …`;
+}

@@ -1,0 +1,72 @@
+import { lstat, realpath } from 'node:fs/promises';
+import path from 'node:path';
+import { CheckpointsError } from '../core/errors';
+
+type Knows = (relative: string) => Promise<boolean>;
+
+async function onDisk(root: string, relative: string): Promise<boolean> {
+  try {
+    await lstat(path.join(root, relative));
+    return true;
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code;
+    if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'ENAMETOOLONG') return false;
+    throw error;
+  }
+}
+
+/** The real path of what may not exist: its nearest existing parent resolved, the rest as given. The last part is not followed. */
+async function realParent(absolute: string): Promise<string> {
+  const rest = [path.basename(absolute)];
+  for (let folder = path.dirname(absolute); ; folder = path.dirname(folder)) {
+    try {
+      return path.join(await realpath(folder), ...rest);
+    } catch (error) {
+      const code = (error as NodeJS.ErrnoException).code;
+      if ((code !== 'ENOENT' && code !== 'ENOTDIR') || folder === path.dirname(folder)) throw error;
+      rest.unshift(path.basename(folder));
+    }
+  }
+}
+
+function inside(root: string, absolute: string): string | null {
+  const relative = path.relative(root, absolute);
+  if (relative === '..' || relative.startsWith(`..${path.sep}`) || path.isAbsolute(relative)) return null;
+  return relative.split(path.sep).join('/');
+}
+
+/**
+ * A path as a person wrote it, relative to the workspace root with forward slashes; '' is the root itself. It is read from `cwd`, as
+ * shells complete it; one that means nothing there may be as this program prints it, relative to the root.
+ */
+export async function workspacePath(
+  root: string,
+  cwd: string,
+  given: string,
+  knows: Knows,
+  options: { disk?: boolean } = {},
+): Promise<string> {
+  if (given === '') throw new CheckpointsError('invalid-argument', 'A path cannot be empty');
+  const absolute = path.resolve(await realpath(cwd), given);
+  const fromHere = inside(root, absolute) ?? inside(root, await realParent(absolute));
+  const fromRoot = path.isAbsolute(given) ? null : inside(root, path.resolve(root, given));
+  const known = async (relative: string): Promise<boolean> =>
+    ((options.disk ?? true) && (await onDisk(root, relative))) || knows(relative);
+  if (fromHere !== null && (fromRoot === null || fromRoot === fromHere || (await known(fromHere)))) return fromHere;
+  if (fromRoot !== null && (fromHere === null || (await known(fromRoot)))) return fromRoot;
+  if (fromHere !== null) return fromHere;
+  throw new CheckpointsError('invalid-argument', `${given} lies outside the workspace ${root}`);
+}
+
+/** For `--path`, given any number of times. None, or the root among them, means all. */
+export async function workspacePaths(
+  root: string,
+  cwd: string,
+  given: string[] | undefined,
+  knows: Knows,
+): Promise<string[] | undefined> {
+  if (given === undefined || given.length === 0) return undefined;
+  const found: string[] = [];
+  for (const one of given) found.push(await workspacePath(root, cwd, one, knows));
+  return found.includes('') ? undefined : [...new Set(found)];
+}

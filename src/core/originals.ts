@@ -1,0 +1,113 @@
+import type { WorkspaceApi } from './api';
+import { CheckpointsError } from './errors';
+import type { Change, Checkpoint, CheckpointId } from './model';
+
+/** The first version of a file that a session changed: it is in `checkpoint`, or was not there at all when the session made it. */
+export interface Original {
+  path: string;
+  checkpoint: CheckpointId;
+  createdAt: string;
+  existed: boolean;
+  size: number | null;
+  /** From then to the working files; null when they are the same again. */
+  change: Change | null;
+}
+
+export interface Originals {
+  /** null: no session is known, so all that changed in this workspace. */
+  session: string | null;
+  originals: Original[];
+}
+
+/** A checkpoint with everything that changed since the one before it; the last step are the working files. */
+export interface Step {
+  checkpoint: Pick<Checkpoint, 'id' | 'trigger' | 'session' | 'cause' | 'metadata'> | null;
+  changed: readonly string[];
+}
+
+/** In the metadata of the point from which a session's originals are counted anew. */
+const clearedMark = { originals: 'cleared' };
+
+/**
+ * Which checkpoint holds the first version of each path. `steps` is oldest first. A change belongs to the session whose tool call
+ * named the path, else to the one at work: from its first point until it is idle. What a restore changed belongs to nobody.
+ */
+export function traceOriginals(steps: readonly Step[], session: string | null): Map<string, CheckpointId> {
+  const first = new Map<string, CheckpointId>();
+  const namedBy = new Map<string, string>();
+  let atWork: string | null = null;
+  let before: Step['checkpoint'] = null;
+  for (const { checkpoint, changed } of steps) {
+    if (before && before.trigger !== 'restore')
+      for (const path of changed) {
+        const owner: string | null = namedBy.get(path) ?? atWork;
+        if ((session === null || owner === session) && !first.has(path)) first.set(path, before.id);
+      }
+    if (!checkpoint) break;
+    const own = checkpoint.session?.id ?? null;
+    if (checkpoint.metadata['originals'] === clearedMark.originals && own === session) first.clear();
+    if (checkpoint.trigger === 'idle') {
+      if (own === null || own === atWork) atWork = null;
+      for (const [path, by] of namedBy) if (own === null || by === own) namedBy.delete(path);
+    } else if (own !== null && checkpoint.trigger !== 'restore') {
+      atWork = own;
+      for (const path of checkpoint.cause?.paths ?? []) namedBy.set(path, own);
+    }
+    before = checkpoint;
+  }
+  return first;
+}
+
+/** Without a session: the newest one that made a checkpoint here. */
+export async function findOriginals(workspace: WorkspaceApi, wanted?: string): Promise<Originals> {
+  const newestFirst = (await workspace.list()).filter((one) => one.origin === null);
+  const session = wanted ?? newestFirst.find((one) => one.session)?.session?.id ?? null;
+  if (wanted !== undefined && !newestFirst.some((one) => one.session?.id === wanted))
+    throw new CheckpointsError('session-missing', `No checkpoint of session ${wanted} is here`);
+  const oldestFirst = [...newestFirst].reverse();
+  const steps: Step[] = [];
+  for (const checkpoint of oldestFirst) steps.push({ checkpoint, changed: await changedPaths(workspace, checkpoint) });
+  const last = oldestFirst.at(-1);
+  if (last) steps.push({ checkpoint: null, changed: bothEnds((await workspace.diff(last.id)).changes) });
+  const found = traceOriginals(steps, session);
+  const times = new Map(oldestFirst.map((one) => [one.id, one.createdAt]));
+  const changes = await changesSince(workspace, found);
+  const originals: Original[] = [];
+  for (const [path, checkpoint] of found) {
+    const stat = await workspace.stat(checkpoint, path);
+    originals.push({
+      path,
+      checkpoint,
+      createdAt: times.get(checkpoint) ?? '',
+      existed: stat !== null,
+      size: stat?.size ?? null,
+      change: changes.get(path) ?? null,
+    });
+  }
+  originals.sort((a, b) => (a.path < b.path ? -1 : 1));
+  return { session, originals };
+}
+
+/** Counts anew from now: a point that is no one's name and no `latest`, and goes with the automatic ones. */
+export async function clearOriginals(workspace: WorkspaceApi, { session }: Originals): Promise<Checkpoint> {
+  const last = session === null ? null : (await workspace.list({ session, limit: 1 }))[0]?.session;
+  return workspace.create({ trigger: 'idle', session: last ?? null, metadata: { ...clearedMark } });
+}
+
+const bothEnds = (changes: readonly Change[]): string[] =>
+  changes.flatMap(({ path, from }) => (from === undefined ? [path] : [from, path]));
+
+async function changedPaths(workspace: WorkspaceApi, { id, files }: Checkpoint): Promise<string[]> {
+  const complete = files.added + files.modified + files.deleted <= files.paths.length;
+  return complete ? files.paths : bothEnds(await workspace.changes(id));
+}
+
+/** One comparison per checkpoint, however many files have their first version there. */
+async function changesSince(workspace: WorkspaceApi, found: Map<string, CheckpointId>): Promise<Map<string, Change>> {
+  const groups = new Map<CheckpointId, string[]>();
+  for (const [path, id] of found) groups.set(id, [...(groups.get(id) ?? []), path]);
+  const changes = new Map<string, Change>();
+  for (const [id, paths] of groups)
+    for (const change of (await workspace.diff(id, undefined, { paths })).changes) changes.set(change.path, change);
+  return changes;
+}

@@ -1,0 +1,100 @@
+import { describe, expect, it } from 'vitest';
+import { type Step, traceOriginals } from '../../src/core/originals';
+import type { Trigger } from '../../src/core/model';
+
+const step = (
+  id: string,
+  trigger: Trigger,
+  session: string | null,
+  changed: string[] = [],
+  more: { names?: string[]; cleared?: boolean } = {},
+): Step => ({
+  checkpoint: {
+    id,
+    trigger,
+    session: session === null ? null : { id: session, messageId: null, messageCount: 0, title: null, parent: null },
+    cause: more.names ? { tool: 'edit', callId: null, paths: more.names } : null,
+    metadata: more.cleared ? { originals: 'cleared' } : {},
+  },
+  changed,
+});
+const now = (...changed: string[]): Step => ({ checkpoint: null, changed });
+const trace = (session: string | null, ...steps: Step[]) => Object.fromEntries(traceOriginals(steps, session));
+
+describe('first versions', () => {
+  it('are in the checkpoint before the first change, and stay there', () => {
+    expect(
+      trace(
+        's',
+        step('c0', 'turn', 's', ['old']),
+        step('c1', 'tool', 's', [], { names: ['a'] }),
+        step('c2', 'tool', 's', ['a'], { names: ['b'] }),
+        step('c3', 'tool', 's', ['b'], { names: ['a'] }),
+        now('a', 'c'),
+      ),
+    ).toEqual({ a: 'c1', b: 'c2', c: 'c3' });
+  });
+
+  it('leave out what the user did after the turn', () => {
+    expect(
+      trace(
+        's',
+        step('c0', 'turn', 's'),
+        step('c1', 'idle', 's', ['a']),
+        step('c2', 'turn', 's', ['mine']),
+        step('c3', 'idle', 's', ['b']),
+        now('mine2'),
+      ),
+    ).toEqual({ a: 'c0', b: 'c2' });
+  });
+
+  it('leave out what a restore did', () => {
+    expect(
+      trace(
+        's',
+        step('c0', 'turn', 's'),
+        step('c1', 'restore', null, ['a']),
+        step('c2', 'tool', 's', ['a', 'b']),
+        now('c'),
+      ),
+    ).toEqual({
+      a: 'c0',
+      c: 'c2',
+    });
+  });
+
+  it('tell two sessions apart by the paths their tools named', () => {
+    const steps = [
+      step('c0', 'turn', 's'),
+      step('c1', 'turn', 't'),
+      step('c2', 'tool', 's', [], { names: ['a'] }),
+      step('c3', 'tool', 't', [], { names: ['b'] }),
+      step('c4', 'tool', 't', ['a', 'b', 'x']),
+    ];
+    expect(trace('s', ...steps)).toEqual({ a: 'c3' });
+    expect(trace('t', ...steps)).toEqual({ b: 'c3', x: 'c3' });
+  });
+
+  it('count a manual checkpoint in the middle of a turn to nobody', () => {
+    expect(
+      trace('s', step('c0', 'turn', 's'), step('c1', 'manual', null, ['a']), step('c2', 'idle', 's', ['b'])),
+    ).toEqual({ a: 'c0', b: 'c1' });
+  });
+
+  it('are counted anew after a clear', () => {
+    const steps = [
+      step('c0', 'turn', 's'),
+      step('c1', 'tool', 's', ['a']),
+      step('c2', 'idle', 's', ['b'], { cleared: true }),
+    ];
+    expect(trace('s', ...steps, step('c3', 'turn', 's'), now('a'))).toEqual({ a: 'c3' });
+    expect(trace(null, ...steps)).toEqual({ a: 'c0', b: 'c1' });
+  });
+
+  it('without a session are those of everything', () => {
+    expect(trace(null, step('c0', 'manual', null, ['x']), step('c1', 'manual', null, ['a']), now('b', 'a'))).toEqual({
+      a: 'c0',
+      b: 'c1',
+    });
+  });
+});

@@ -1,0 +1,135 @@
+import { describe, expect, it } from 'vitest';
+import type { Invocation } from '../../src/cli/command';
+import { wantsJson } from '../../src/cli/globals';
+import { parse, UsageError } from '../../src/cli/parse';
+
+const globals = (...argv: string[]) => {
+  const parsed = parse(argv);
+  if (parsed.kind !== 'run') throw new Error('not a command');
+  return parsed.selection.globals;
+};
+
+const usage = (...argv: string[]): UsageError => {
+  try {
+    parse(argv);
+  } catch (error) {
+    if (error instanceof UsageError) return error;
+    throw error;
+  }
+  throw new Error(`${argv.join(' ')} was taken`);
+};
+
+/** What reaches the workspace: every command opens it, so a workspace that only takes notes sees the arguments. */
+async function calls(...argv: string[]): Promise<unknown[]> {
+  const parsed = parse(argv);
+  if (parsed.kind !== 'run') throw new Error('not a command');
+  const seen: unknown[] = [];
+  const stop = new Error('enough');
+  const workspace = new Proxy(
+    {},
+    {
+      get: (_target, method) => {
+        if (method === 'then') return undefined;
+        return (...args: unknown[]) => {
+          seen.push([method, ...args]);
+          throw stop;
+        };
+      },
+    },
+  );
+  const invocation = {
+    globals: parsed.selection.globals,
+    output: { progress: () => undefined },
+    open: () => Promise.resolve(workspace),
+  } as unknown as Invocation;
+  await expect(parsed.selection.run(invocation)).rejects.toBe(stop);
+  return seen;
+}
+
+describe('reading the command line', () => {
+  it('takes the common options before and after the command, the nearer one counts', () => {
+    const wanted = { cwd: '/x', json: true, yes: true, force: true, server: 'http://127.0.0.1:1' };
+    const flags = ['--cwd', '/x', '--json', '--yes', '--force', '--server', 'http://127.0.0.1:1'];
+    expect(globals(...flags, 'list')).toEqual(wanted);
+    expect(globals('list', ...flags)).toEqual(wanted);
+    expect(globals('--cwd', '/y', 'list', ...flags)).toEqual(wanted);
+    expect(globals('originals', '--json', 'diff', 'x', '--cwd=/x')).toMatchObject({ cwd: '/x', json: true });
+  });
+
+  it('does not take a value for an option', async () => {
+    expect(globals('create', '--description', '--json')).toMatchObject({ json: false });
+    expect(await calls('create', '--description', '--yes')).toMatchObject([['create', { description: '--yes' }]]);
+  });
+
+  it('takes everything after -- as it is', async () => {
+    expect(await calls('create', '--', '--json')).toMatchObject([['create', { name: '--json' }]]);
+    expect(await calls('rename', '--', '-a', '-b')).toEqual([['rename', '-a', '-b']]);
+    expect(await calls('show', '--', '--')).toEqual([['resolve', '--']]);
+    expect(wantsJson(['create', '--', '--json'])).toBe(false);
+    expect(wantsJson(['create', '--json', '--', 'x'])).toBe(true);
+  });
+
+  it('keeps odd values whole', async () => {
+    for (const name of ['3 fixes', 'a|b', 'line\nline', `"it's"`, '🎉', ' ', ''])
+      expect(await calls('create', name)).toMatchObject([['create', { name }]]);
+  });
+
+  it('passes a group’s option on to its subcommand', async () => {
+    expect(await calls('clear', '--session', 's')).toEqual([['list', { session: 's' }]]);
+    expect(await calls('originals', '--session', 's')).toEqual([['list']]);
+  });
+
+  it.each([
+    [[], 'No command'],
+    [['bogus'], "unknown command 'bogus'"],
+    [['lst'], 'Did you mean list?'],
+    [['list', '--bogus'], "unknown option '--bogus'"],
+    [['list', '--serch', 'x'], 'Did you mean --search?'],
+    [['--bogus', 'list'], "unknown option '--bogus'"],
+    [['restore'], "missing required argument 'ref'"],
+    [['rename', 'a'], "missing required argument 'name'"],
+    [['delete'], "missing required argument 'ref'"],
+    [['show', 'a', 'b'], 'too many arguments'],
+    [['list', '--limit'], 'argument missing'],
+    [['originals', 'bogus'], 'too many arguments'],
+    [['help', 'bogus'], "unknown command 'bogus'"],
+    [['create', '-x'], "unknown option '-x'"],
+  ])('refuses %j', (argv, message) => {
+    const error = usage(...argv);
+    expect(error.message).toContain(message);
+    expect(error.wayOut).toMatch(/^See `opencode-checkpoints .*--help`\.$/);
+  });
+
+  it('knows nothing of commands that are not there yet', () => {
+    const help = parse(['--help']);
+    if (help.kind !== 'answer') throw new Error('no help');
+    for (const later of ['backup', 'sync', 'export', 'import', 'plugin']) {
+      expect(help.text).not.toMatch(new RegExp(`^  ${later}\\b`, 'm'));
+      expect(usage(later).message).toContain('unknown command');
+    }
+  });
+
+  it.each([
+    'create',
+    'list',
+    'show',
+    'diff',
+    'cat',
+    'restore',
+    'undo',
+    'redo',
+    'revert-turn',
+    'rename',
+    'describe',
+    'pin',
+    'unpin',
+  ])('has help with an example for %s', (command) => {
+    for (const argv of [
+      [command, '--help'],
+      ['help', command],
+    ]) {
+      const help = parse(argv);
+      expect(help.kind === 'answer' && help.text).toMatch(new RegExp(`\\$ opencode-checkpoints ${command}`));
+    }
+  });
+});

@@ -1,0 +1,33 @@
+import { describe, expect, it } from 'vitest';
+import { complain, waysOut } from '../../src/cli/sentences';
+import { CheckpointsError, reasons } from '../../src/core/errors';
+
+describe('sentences of the command line', () => {
+  it('has a way out for every reason there is, and for no other', () => {
+    expect(Object.keys(waysOut).sort()).toEqual([...reasons, 'usage', 'internal'].sort());
+  });
+
+  it.each(Object.entries(waysOut))('%s: the way out is a whole sentence', (_reason, text) => {
+    expect(text).toMatch(/^[A-Z`].{10,}[.]$/s);
+  });
+
+  it('names only commands and flags that exist', async () => {
+    const { parse } = await import('../../src/cli/parse');
+    const words = Object.values(waysOut).flatMap((text) => [...text.matchAll(/`opencode-checkpoints ([a-z-]+)/g)]);
+    expect(words.length).toBeGreaterThan(5);
+    for (const [, command] of words) expect(parse([command ?? '', '--help']).kind).toBe('answer');
+  });
+
+  it('gives each message one full stop', () => {
+    expect(complain(new CheckpointsError('busy', 'It is locked')).message).toBe('It is locked.');
+    expect(complain(new CheckpointsError('busy', 'It is locked.')).message).toBe('It is locked.');
+  });
+
+  it('calls what it does not know a fault of its own', () => {
+    expect(complain(new TypeError('x is not a function'))).toMatchObject({
+      reason: 'internal',
+      message: 'x is not a function.',
+    });
+    expect(complain('text')).toMatchObject({ reason: 'internal', message: 'text.' });
+  });
+});
