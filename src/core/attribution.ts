@@ -1,0 +1,174 @@
+import type { Checkpoint, CheckpointId } from './model';
+
+/** Who changed a path last, as far as the checkpoints can tell. */
+export interface Attribution {
+  by: 'agent' | 'user' | 'restore' | 'unknown';
+  /** Of an agent; null when several were at work and none of them named the path. */
+  session: string | null;
+  turn: number | null;
+  /** The call the change followed, if that call named the path or could change any. */
+  callId: string | null;
+  tool: string | null;
+  /** The checkpoint that first has the change; null: only the working files have it. */
+  seenBy: CheckpointId | null;
+}
+
+export type Attributable = Pick<
+  Checkpoint,
+  'id' | 'trigger' | 'session' | 'turn' | 'cause' | 'restore' | 'origin' | 'files'
+>;
+
+export interface AttributionOptions {
+  /** All paths a checkpoint changed, where its record could not hold them (see `hasAllPaths`); null: not known. */
+  changesOf?: (checkpoint: Attributable) => Iterable<string> | null;
+  /**
+   * Sessions that are at work now. Without it a turn counts as running until a later point of its session says otherwise, and
+   * a turn that changed nothing leaves no such point: then the user's next edits look like the agent's. Whoever knows should say.
+   */
+  running?: ReadonlySet<string>;
+  /** Paths that differ between `refs/base` and the disk: what changed after the last restore was finished, so not by it. */
+  sinceBase?: ReadonlySet<string>;
+}
+
+/**
+ * The paths among `paths` whose last change was made by the user's own hand. `checkpoints` is oldest first; `nowChanged` are
+ * the paths that differ between the newest one and the disk.
+ */
+export function userChanged(
+  checkpoints: readonly Attributable[],
+  nowChanged: ReadonlySet<string>,
+  paths: Iterable<string>,
+  options: AttributionOptions = {},
+): Set<string> {
+  const found = new Set<string>();
+  for (const [path, { by }] of attribute(checkpoints, nowChanged, paths, options)) if (by === 'user') found.add(path);
+  return found;
+}
+
+/** For each path who made its last change; `unknown` for one that did not change since the oldest checkpoint. */
+export function attribute(
+  checkpoints: readonly Attributable[],
+  nowChanged: ReadonlySet<string>,
+  paths: Iterable<string>,
+  options: AttributionOptions = {},
+): Map<string, Attribution> {
+  const local = checkpoints.filter((checkpoint) => checkpoint.origin === null);
+  const intervals = intervalsOf(local, options);
+  const open = new Set(paths);
+  const result = new Map<string, Attribution>();
+
+  // Newest first: the first interval that has the path is that of its last change.
+  for (let i = intervals.length - 1; i >= 0 && open.size > 0; i--) {
+    const interval = intervals[i];
+    if (!interval) continue;
+    const changed = interval.end === null ? nowChanged : changesIn(interval.end, options);
+    for (const path of changed) {
+      if (!open.delete(path)) continue;
+      const late = interval.end === null && options.sinceBase?.has(path) === true;
+      result.set(path, owner(interval, path, late));
+    }
+  }
+  for (const path of open) result.set(path, { ...nobody, by: 'unknown', seenBy: null });
+  return result;
+}
+
+/** False when more paths changed than the record holds. */
+export function hasAllPaths(checkpoint: Pick<Checkpoint, 'files'>): boolean {
+  const { added, modified, deleted, paths } = checkpoint.files;
+  return added + modified + deleted <= paths.length;
+}
+
+function changesIn(checkpoint: Attributable, options: AttributionOptions): Iterable<string> {
+  if (hasAllPaths(checkpoint)) return checkpoint.files.paths;
+  return options.changesOf?.(checkpoint) ?? checkpoint.files.paths;
+}
+
+/** A turn under way, and the last call it made. */
+interface Running {
+  session: string;
+  turn: number | null;
+  cause: Attributable['cause'];
+}
+
+/** The time between two checkpoints, or between the newest one and now (`end` null). */
+interface Interval {
+  end: Attributable | null;
+  running: Running[];
+  restored: Attributable['restore'];
+  /** What that restore wrote or deleted; null: too many to be kept. */
+  touched: ReadonlySet<string> | null;
+}
+
+/** The first checkpoint has no interval before it: what it found was there before anybody watched. */
+function intervalsOf(local: readonly Attributable[], options: AttributionOptions): Interval[] {
+  const running = new Map<string, Running>();
+  const following = followingPoints(local);
+  return local.map((point, i) => {
+    const session = point.session?.id;
+    if (session !== undefined && marksTurn(point)) {
+      if (goesOn(point, following.get(point) ?? null, options)) {
+        const turn = point.turn?.number ?? running.get(session)?.turn ?? null;
+        running.set(session, { session, turn, cause: point.trigger === 'tool' ? point.cause : null });
+      } else running.delete(session);
+    }
+    const restored = point.trigger === 'restore' ? point.restore : null;
+    const touched = restored?.touched ? new Set(restored.touched) : null;
+    return { end: local[i + 1] ?? null, running: [...running.values()], restored, touched };
+  });
+}
+
+/**
+ * Whether the turn goes on changing files after this point of it. The end of a turn that changed something since the last checkpoint leaves an idle
+ * point. Where the next prompt follows without one, or nothing follows and the session is known to be at rest, the turn changed
+ * nothing more, or died: then its very last change may pass for the user's, which is the harmless mistake (flagged, not overwritten).
+ */
+function goesOn(point: Attributable, next: Attributable | null, options: AttributionOptions): boolean {
+  if (point.trigger === 'idle') return false;
+  if (next !== null) return next.trigger !== 'turn';
+  return options.running === undefined || options.running.has(point.session?.id ?? '');
+}
+
+/** For each point of a turn the one of the same session that follows it. */
+function followingPoints(local: readonly Attributable[]): Map<Attributable, Attributable> {
+  const following = new Map<Attributable, Attributable>();
+  const last = new Map<string, Attributable>();
+  for (const point of local) {
+    if (!point.session || !marksTurn(point)) continue;
+    const before = last.get(point.session.id);
+    if (before) following.set(before, point);
+    last.set(point.session.id, point);
+  }
+  return following;
+}
+
+function marksTurn(point: Attributable): boolean {
+  return point.trigger === 'turn' || point.trigger === 'tool' || point.trigger === 'idle';
+}
+
+const nobody = { session: null, turn: null, callId: null, tool: null };
+
+function owner(interval: Interval, path: string, late: boolean): Attribution {
+  const seenBy = interval.end?.id ?? null;
+  const { restored, touched, running } = interval;
+  if (restored !== null && !late && (touched === null || touched.has(path)))
+    return { ...nobody, by: 'restore', session: restored.session, seenBy };
+  const by = running.find((one) => one.cause?.paths.some((named) => covers(named, path))) ?? running[0];
+  if (by === undefined) return { ...nobody, by: 'user', seenBy };
+  const named = by.cause?.paths.some((one) => covers(one, path)) === true;
+  // Two agents at once, and the path was named by neither: it was one of them.
+  if (running.length > 1 && !named) return { ...nobody, by: 'agent', seenBy };
+  // A call that names its paths changes those; one that names none (a shell command) may change any.
+  const call = named || by.cause?.paths.length === 0 ? by.cause : null;
+  return {
+    by: 'agent',
+    session: by.session,
+    turn: by.turn,
+    callId: call?.callId ?? null,
+    tool: call?.tool ?? null,
+    seenBy,
+  };
+}
+
+function covers(named: string, path: string): boolean {
+  return path === named || path.startsWith(named.endsWith('/') ? named : `${named}/`);
+}
