@@ -20,7 +20,7 @@ function proc(pid, name) {
  * and a session of its own is still found by it.
  */
 export function processesOf(leader, marker) {
-  if (!existsSync('/proc/self/environ')) return groupOf(leader);
+  if (!existsSync('/proc/self/environ')) return listed(leader, marker);
   const found = [];
   for (const name of readdirSync('/proc')) {
     const pid = Number(name);
@@ -36,13 +36,14 @@ export function processesOf(leader, marker) {
   return found;
 }
 
-/** Without /proc (macOS) only the process group is known. */
-function groupOf(leader) {
+/** Without /proc (macOS) only the process group and the arguments are known. */
+function listed(leader, marker) {
   const { stdout } = spawnSync('ps', ['-A', '-o', 'pid=,pgid=,stat=,command='], { encoding: 'utf8' });
   return (stdout ?? '')
     .split('\n')
     .map((line) => /^\s*(\d+)\s+(\d+)\s+(\S+)\s+(.*)$/.exec(line))
-    .filter((match) => match && Number(match[2]) === leader && !match[3].startsWith('Z'))
+    .filter((match) => match && Number(match[1]) !== process.pid && !match[3].startsWith('Z'))
+    .filter((match) => Number(match[2]) === leader || match[4].includes(marker))
     .map((match) => ({ pid: Number(match[1]), command: match[4] }));
 }
 

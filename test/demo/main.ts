@@ -1,0 +1,144 @@
+import { copyFile, mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { homedir, tmpdir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+import { endAll } from '../run/processes.mjs';
+import { configuredModel, startAgent, type Agent } from './agent';
+import { openDesktop, serveEditor, type Editor } from './editor';
+import { makeDemoProject } from './project';
+import { notePrompt, prompts } from './story';
+
+export interface DemoOptions {
+  checkout: string;
+  cache: string;
+  /** A folder of the user's; without it a demo workspace is made. */
+  folder?: string;
+  /** `code` of a desktop VS Code, or the parts of the server. */
+  code?: string;
+  tools?: { codeServerEntry: string; node24: string };
+  opencode: { binary: string; installed: boolean };
+  /** Use the scripted model although another one is configured. */
+  scripted: boolean;
+}
+
+const ourStore = (env: NodeJS.ProcessEnv): string =>
+  env['OPENCODE_CHECKPOINTS_HOME'] ||
+  join(env['XDG_DATA_HOME'] || join(env['HOME'] || homedir(), '.local', 'share'), 'opencode-checkpoints');
+
+/** `ask` for the terminals of the demo: the same command that the tasks run. */
+async function writeAsk(bin: string, ask: string[]): Promise<void> {
+  await mkdir(bin, { recursive: true });
+  const quoted = ask.map((part) => `'${part.replaceAll("'", "'\\''")}'`).join(' ');
+  await writeFile(join(bin, 'ask'), `#!/bin/sh\nexec ${quoted} "$@"\n`, { mode: 0o755 });
+}
+
+async function installPlugin(checkout: string, workspace: string): Promise<boolean> {
+  const built = join(checkout, 'dist', 'opencode-plugin.js');
+  if (!existsSync(built)) return false;
+  const folder = join(workspace, '.opencode', 'plugins');
+  await mkdir(folder, { recursive: true });
+  await copyFile(built, join(folder, 'opencode-checkpoints.js'));
+  return true;
+}
+
+function describeModel(scripted: boolean, configured: string | undefined): string {
+  if (!scripted) return `your own model (${configured})`;
+  return configured
+    ? 'a scripted model on this machine, as asked for'
+    : 'a scripted model on this machine, because no model is configured';
+}
+
+function announce(options: DemoOptions, editor: Editor, agent: Agent, model: string, plugin: boolean): void {
+  const own = options.folder !== undefined;
+  const example = own ? notePrompt : prompts.refactor;
+  const lines = [
+    '',
+    editor.url ? `  Open    ${editor.url}` : '  Open    VS Code is starting in a window of its own',
+    `  Agent   OpenCode ${agent.version} with ${model}`,
+    ...(own ? [] : [`  Play    Terminal > Run Task… > "Ask the agent: ${prompts.refactor}"`]),
+    `  ${own ? 'Play' : 'or  '}    npm run demo:prompt -- "${example}"     (in another terminal)`,
+    ...(plugin ? [] : ['  Note    the OpenCode plugin is not installed here: checkpoints of turns may be late']),
+    `  Stop    Ctrl+C${own ? '' : ' (the demo workspace is removed)'}`,
+    '',
+  ];
+  process.stdout.write(`${lines.join('\n')}\n`);
+}
+
+/** Runs the demo until `stopped` resolves or the window is closed, then leaves nothing behind. */
+export async function runDemo(options: DemoOptions, stopped: Promise<void>): Promise<void> {
+  // Short: sockets of the editor lie below it, and their paths must not exceed 107 bytes.
+  const home = await realpath(await mkdtemp(join(tmpdir(), 'checkpoints-demo-')));
+  const stateFile = join(options.cache, `demo-${process.pid}.json`);
+  const ask = [process.execPath, join(options.checkout, 'test', 'demo', 'prompt.mjs'), '--state', stateFile];
+  const own = options.folder !== undefined;
+  const workspace = options.folder ?? join(home, 'greeter');
+  const store = own ? ourStore(process.env) : join(home, 'store');
+  const stops: Array<() => Promise<void>> = [];
+  try {
+    if (!own) await makeDemoProject(workspace, ask);
+    await writeAsk(join(home, 'bin'), ask);
+    const plugin = own ? false : await installPlugin(options.checkout, workspace);
+    const configured = await configuredModel(workspace, process.env);
+    const scripted = options.scripted || configured === undefined;
+    const kind = own ? 'own' : 'demo';
+    const agent = await startAgent({ home, workspace, kind, store, scripted, ...options.opencode });
+    stops.push(() => agent.stop());
+    await mkdir(options.cache, { recursive: true });
+    const { url, password, generation } = agent;
+    await writeFile(stateFile, JSON.stringify({ pid: process.pid, url, password, generation, workspace }), {
+      mode: 0o600,
+    });
+    stops.push(() => rm(stateFile, { force: true }));
+    const editor = await startEditor(options, { home, workspace, store, agent });
+    stops.push(() => editor.stop());
+    announce(options, editor, agent, describeModel(scripted, configured), plugin);
+    await Promise.race([stopped, ...(editor.closed ? [editor.closed] : [])]);
+    process.stdout.write('Stopping\n');
+  } finally {
+    for (const stop of stops.reverse()) await stop();
+    // What the editor started (shells of its terminals, windows) carries the folder in arguments or environment.
+    await endAll(-1, home);
+    await rm(home, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });
+  }
+}
+
+interface EditorContext {
+  home: string;
+  workspace: string;
+  store: string;
+  agent: Agent;
+}
+
+async function startEditor(options: DemoOptions, context: EditorContext): Promise<Editor> {
+  const { home, workspace, store, agent } = context;
+  const gitConfig = join(process.env['HOME'] || homedir(), '.gitconfig');
+  const path = [
+    join(home, 'bin'),
+    ...(options.tools ? [dirname(options.tools.node24)] : []),
+    process.env['PATH'] ?? '',
+  ];
+  const common = {
+    home,
+    workspace,
+    env: {
+      PATH: path.join(delimiter),
+      CHECKPOINTS_DEMO: home,
+      OPENCODE_CHECKPOINTS_HOME: store,
+      OPENCODE_BIN: options.opencode.binary,
+      OPENCODE_SERVER_URL: agent.url,
+      OPENCODE_SERVER_PASSWORD: agent.password,
+      OPENCODE_PASSWORD: agent.password,
+      ...(existsSync(gitConfig) ? { GIT_CONFIG_GLOBAL: gitConfig } : {}),
+    },
+    settings: {
+      'opencodeCheckpoints.opencode.serverUrl': agent.url,
+      'workbench.startupEditor': 'readme',
+      'telemetry.telemetryLevel': 'off',
+      'extensions.ignoreRecommendations': true,
+    },
+  };
+  if (options.code) return openDesktop({ ...common, code: options.code, checkout: options.checkout });
+  if (!options.tools) throw new Error('neither a desktop VS Code nor the VS Code server was found');
+  const vsix = join(options.checkout, 'dist', 'opencode-checkpoints.vsix');
+  return serveEditor({ ...common, tools: options.tools, vsix });
+}
