@@ -4,7 +4,7 @@ import { CheckpointsError } from '../core/errors';
 
 type Knows = (relative: string) => Promise<boolean>;
 
-async function onDisk(root: string, relative: string): Promise<boolean> {
+export async function onDisk(root: string, relative: string): Promise<boolean> {
   try {
     await lstat(path.join(root, relative));
     return true;

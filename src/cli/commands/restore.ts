@@ -5,7 +5,7 @@ import type { RestorePlan, RestoreResult } from '../../core/model';
 import { collect, define, type Invocation, type Reply, type Select } from '../command';
 import { parseScope } from '../values';
 import { planView, resultView } from '../views/restore';
-import { workspacePaths } from '../workspace-path';
+import { onDisk, workspacePaths } from '../workspace-path';
 import { inAny } from './compare';
 
 interface ApplyFlags {
@@ -80,6 +80,9 @@ async function restore(invocation: Invocation, [reference]: [string], flags: Res
   const target = await workspace.resolve(reference);
   const knows = inAny(workspace, [target.id]);
   const paths = await workspacePaths(workspace.root, invocation.globals.cwd, flags.path, knows);
+  for (const path of paths ?? [])
+    if (!(await knows(path)) && !(await onDisk(workspace.root, path)))
+      throw new CheckpointsError('not-in-checkpoint', `${path} is neither in ${target.id} nor in the workspace`);
   const planOptions = { scope, paths, keepUserEdits: flags.keepUserEdits ?? false };
   if (flags.dryRun) {
     const plan = await workspace.plan(target.id, planOptions);

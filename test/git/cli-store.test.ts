@@ -1,0 +1,141 @@
+import { existsSync, readFileSync, rmSync } from 'node:fs';
+import path from 'node:path';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { DiffResult, Problem, Stats } from '../../src/core/api';
+import type { Checkpoint, RestoreResult } from '../../src/core/model';
+import type { Originals } from '../../src/core/originals';
+import { built, Desk } from './cli-rig';
+
+let program: string;
+let desk: Desk;
+beforeAll(async () => {
+  program = await built('cli');
+});
+beforeEach(() => {
+  desk = new Desk(program);
+  desk.write({ 'a.txt': 'one\n', 'b.txt': 'b\n' });
+});
+afterEach(() => desk.dispose());
+
+const create = async (...args: string[]): Promise<Checkpoint> =>
+  (await desk.answer<{ checkpoint: Checkpoint }>(['create', ...args])).checkpoint;
+const store = (): string => path.join(desk.home, 'data/opencode-checkpoints');
+
+describe('stats', () => {
+  it('counts', async () => {
+    expect(await desk.answer(['stats'])).toMatchObject({ checkpoints: 0, sessions: 0 });
+    await create('one');
+    await create('two');
+    const stats = await desk.answer<Stats>(['stats']);
+    expect(stats).toMatchObject({ checkpoints: 2, sessions: 0 });
+    expect(stats.bytes).toBeGreaterThan(0);
+    expect(stats.borrowedBytes).toBeGreaterThanOrEqual(0);
+    expect(stats.store.startsWith(store())).toBe(true);
+    expect(stats.perSession).toEqual([expect.objectContaining({ session: null, checkpoints: 2 })]);
+    expect((await desk.run(['stats'])).stdout).toMatch(/^checkpoints +2$/m);
+  });
+});
+
+describe('prune', () => {
+  it('keeps what people made', async () => {
+    const made = await create('keep');
+    expect(await desk.answer(['prune', '--dry-run'])).toMatchObject({ deleted: [] });
+    const pruned = await desk.answer<{ deleted: string[]; freedBytes: number }>(['prune']);
+    expect(pruned.deleted).toEqual([]);
+    expect(pruned.freedBytes).toBeGreaterThanOrEqual(0);
+    expect((await desk.answer<{ checkpoints: Checkpoint[] }>(['list'])).checkpoints.map((one) => one.id)).toEqual([
+      made.id,
+    ]);
+  });
+
+  it('really frees what was deleted', async () => {
+    desk.write({
+      'noise.bin': Buffer.from(Array.from({ length: 3_000_000 }, (_, i) => (Math.imul(i, 2654435761) >>> 13) & 255)),
+    });
+    await create('big');
+    desk.remove('noise.bin');
+    await create('small');
+    const before = (await desk.answer<Stats>(['stats'])).bytes;
+    await desk.answer(['delete', 'big']);
+    await desk.answer(['prune']);
+    const after = (await desk.answer<Stats>(['stats'])).bytes;
+    expect(before - after).toBeGreaterThan(500_000);
+  });
+});
+
+describe('doctor', () => {
+  it('finds a healthy store healthy', async () => {
+    await create('one');
+    expect(await desk.answer(['doctor'])).toEqual({ problems: [] });
+    expect((await desk.run(['doctor'])).stdout).toBe('All is well.\n');
+  });
+
+  it('finds a lost object, and says so with a reason', async () => {
+    const made = await create('one');
+    const folder = (await desk.answer<Stats>(['stats'])).store;
+    const objects = path.join(folder, 'snapshots.git/objects');
+    expect(existsSync(objects)).toBe(true);
+    rmSync(objects, { recursive: true });
+    const { problems } = await desk.answer<{ problems: Problem[] }>(['doctor']);
+    expect(problems.length).toBeGreaterThan(0);
+    for (const problem of problems) {
+      expect(Object.keys(problem).sort()).toEqual(['message', 'reason', 'repaired']);
+      expect(problem.repaired).toBe(false);
+    }
+    expect(made.id).toBeTruthy();
+  });
+});
+
+describe('originals', () => {
+  const originals = (...args: string[]): Promise<Originals> => desk.answer<Originals>(['originals', ...args]);
+
+  it('are the first versions of what changed', async () => {
+    expect(await originals()).toEqual({ session: null, originals: [] });
+    const first = await create('first');
+    desk.write({ 'a.txt': 'two\n', 'made.txt': 'm\n' });
+    const second = await create('second');
+    desk.write({ 'a.txt': 'three\n' });
+    desk.remove('b.txt');
+    expect((await originals()).originals).toEqual([
+      expect.objectContaining({ path: 'a.txt', checkpoint: first.id, existed: true, size: 4 }),
+      expect.objectContaining({ path: 'b.txt', checkpoint: second.id, existed: true, size: 2 }),
+      expect.objectContaining({ path: 'made.txt', checkpoint: first.id, existed: false, size: null }),
+    ]);
+    const diff = await desk.answer<DiffResult>(['originals', 'diff', 'a.txt']);
+    expect(diff.patch).toContain('-one\n+three\n');
+    const text = (await desk.run(['originals'])).stdout;
+    expect(text).toMatch(/absent +added +cp_\w+ +made\.txt$/m);
+  });
+
+  it('come back one by one; a file that was made goes', async () => {
+    await create('first');
+    desk.write({ 'a.txt': 'two\n', 'made.txt': 'm\n' });
+    const back = await desk.answer<{ result: RestoreResult }>(['originals', 'restore', 'a.txt']);
+    expect(back.result.restored).toEqual(['a.txt']);
+    expect(readFileSync(path.join(desk.root, 'a.txt'), 'utf8')).toBe('one\n');
+    await desk.answer(['undo']);
+    expect(readFileSync(path.join(desk.root, 'a.txt'), 'utf8')).toBe('two\n');
+    expect((await desk.answer<{ result: RestoreResult }>(['originals', 'restore', 'made.txt'])).result.deleted).toEqual(
+      ['made.txt'],
+    );
+    expect(existsSync(path.join(desk.root, 'made.txt'))).toBe(false);
+    expect((await desk.refusal(['originals', 'restore', 'b.txt'])).reason).toBe('not-in-checkpoint');
+  });
+
+  it('are counted anew after a clear, and no checkpoint is lost', async () => {
+    const first = await create('first');
+    desk.write({ 'a.txt': 'two\n' });
+    expect(await desk.answer(['originals', 'clear'])).toEqual({ session: null, cleared: ['a.txt'] });
+    expect((await originals()).originals).toEqual([]);
+    desk.write({ 'a.txt': 'three\n' });
+    const [again] = (await originals()).originals;
+    expect((await desk.run(['cat', again?.checkpoint ?? '', 'a.txt'])).stdout).toBe('two\n');
+    expect((await desk.answer<{ checkpoint: Checkpoint }>(['show', 'latest'])).checkpoint.id).toBe(first.id);
+  });
+
+  it('of an unknown session are refused', async () => {
+    await create('first');
+    expect((await desk.refusal(['originals', '--session', 'ses_x'])).reason).toBe('session-missing');
+    expect((await desk.refusal(['originals', '--session', 'ses_x', 'diff', 'a.txt'])).reason).toBe('session-missing');
+  });
+});

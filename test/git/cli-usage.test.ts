@@ -1,0 +1,114 @@
+import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { built, Desk } from './cli-rig';
+
+let program: string;
+let desk: Desk;
+beforeAll(async () => {
+  program = await built('cli');
+});
+beforeEach(() => {
+  desk = new Desk(program);
+  desk.write({ 'a.txt': '1' });
+});
+afterEach(() => desk.dispose());
+
+describe('wrong usage', () => {
+  const wrong: string[][] = [
+    [],
+    ['bogus'],
+    ['backup', 'run'],
+    ['sync', 'push', 'origin'],
+    ['plugin', 'status'],
+    ['export', 'x', '--out', 'y'],
+    ['import', 'x'],
+    ['list', '--bogus'],
+    ['--bogus', 'list'],
+    ['create', 'a', 'b'],
+    ['restore'],
+    ['rename', 'a'],
+    ['cat', 'a'],
+    ['delete'],
+    ['list', '--limit'],
+    ['originals', 'bogus'],
+    ['create', '-x'],
+    ['list', '--json=yes'],
+  ];
+
+  it.each(wrong.map((args) => [args]))('%j exits 2, with a hint on stderr', async (args) => {
+    const ran = await desk.run(args);
+    expect(ran).toMatchObject({ code: 2, stdout: '' });
+    expect(ran.stderr).toMatch(/^error: .+\.\nSee `opencode-checkpoints .*--help`\.\n$/);
+  });
+
+  it.each(wrong.map((args) => [args]))('%j is a document with --json', async (args) => {
+    const { reason, message } = await desk.refusal(args, 2);
+    expect(reason).toBe('usage');
+    expect(message).toMatch(/--help`\.$/);
+  });
+
+  it('is found before a workspace is looked for', async () => {
+    const ran = await desk.run(['--cwd', '/nowhere', 'list', '--bogus']);
+    expect(ran.code).toBe(2);
+  });
+});
+
+describe('help and version', () => {
+  it('go to stdout, exit 0, and need no workspace and no git', async () => {
+    const { version } = JSON.parse(readFileSync(path.resolve(__dirname, '../../package.json'), 'utf8')) as {
+      version: string;
+    };
+    const options = { cwd: desk.home, env: { PATH: '/nowhere' } };
+    expect(await desk.run(['--version'], options)).toMatchObject({ code: 0, stdout: `${version}\n`, stderr: '' });
+    expect(await desk.answer(['--version'], options)).toEqual({ version });
+    const help = await desk.run(['--help'], options);
+    expect(help).toMatchObject({ code: 0, stderr: '' });
+    for (const command of ['create', 'list', 'show', 'diff', 'cat', 'restore', 'undo', 'redo', 'revert-turn', 'doctor'])
+      expect(help.stdout).toMatch(new RegExp(`^  ${command} `, 'm'));
+    expect((await desk.run(['restore', '--help'], options)).stdout).toContain('--allow-mass-delete');
+    expect((await desk.run(['help', 'restore'], options)).stdout).toContain('--allow-mass-delete');
+  });
+});
+
+describe('output', () => {
+  it('errors are sentences with a way out on stderr', async () => {
+    const ran = await desk.run(['show', 'nope']);
+    expect(ran).toMatchObject({ code: 1, stdout: '' });
+    expect(ran.stderr).toMatch(/^error: .*nope.*\.\n`opencode-checkpoints list` .*\.\n$/);
+  });
+
+  it('has no colours when it is not read by a person', async () => {
+    await desk.run(['create', 'x']);
+    desk.write({ 'a.txt': '2' });
+    for (const args of [
+      ['list'],
+      ['show', 'x'],
+      ['diff', '--patch'],
+      ['stats'],
+      ['show', 'nope'],
+      ['restore', 'x', '--dry-run'],
+    ]) {
+      const ran = await desk.run(args, { env: { FORCE_COLOR: '1', TERM: 'xterm-256color' } });
+      expect(ran.stdout + ran.stderr).not.toContain('\u001b');
+    }
+  });
+
+  it('survives a reader that goes away, and does its work to the end', async () => {
+    for (let i = 0; i < 3; i++) await desk.answer(['create', `${i} ${'x'.repeat(190)}`]);
+    const code = await new Promise<number | null>((done, fail) => {
+      const child = spawn(process.execPath, [program, 'clear', '--yes'], { cwd: desk.root, env: desk.env });
+      child.stdout.destroy();
+      let stderr = '';
+      child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
+      child.on('error', fail);
+      child.on('close', (ended) => {
+        expect(stderr).toBe('');
+        done(ended);
+      });
+    });
+    expect(code).toBe(0);
+    expect(await desk.answer(['list'])).toEqual({ checkpoints: [] });
+  });
+});
