@@ -61,4 +61,6 @@ if (watch) {
   process.stdout.write('watching\n');
 } else {
   await Promise.all(targets.map((target) => build(target)));
+  // Three seconds of the compiler that nobody at work wants to wait for.
+  if (production) await import('./build-types.mjs');
 }
