@@ -62,5 +62,5 @@ if (watch) {
 } else {
   await Promise.all(targets.map((target) => build(target)));
   // Three seconds of the compiler that nobody at work wants to wait for.
-  if (production) await import('./build-types.mjs');
+  if (production && existsSync('src/cli/api.ts')) await import('./build-types.mjs');
 }
