@@ -70,20 +70,22 @@ export function cleanNpmEnv(extra = {}) {
   return { ...env, ...extra };
 }
 
-/** Runs to the end without stdin; a failure carries the end of the output. */
+/** The two ends of an output: npm tells the reason first, a compiler last. */
+const bothEnds = (lines) =>
+  lines.length <= 45 ? lines : [...lines.slice(0, 15), `… ${lines.length - 40} lines left out …`, ...lines.slice(-25)];
+
+/** Runs to the end without stdin; a failure carries what matters of the output. */
 export function run(command, args, { cwd, env } = {}) {
   return new Promise((resolve, reject) => {
     const shell = process.platform === 'win32';
     const child = spawn(command, args, { cwd, env, shell, stdio: ['ignore', 'pipe', 'pipe'] });
     let output = '';
-    const keep = (chunk) => (output = (output + chunk).slice(-20_000));
-    child.stdout.on('data', keep);
-    child.stderr.on('data', keep);
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk));
     child.on('error', reject);
     child.on('close', (code, signal) => {
       if (code === 0) return resolve(output);
-      const end = output.trimEnd().split('\n').slice(-40).join('\n');
-      reject(new Error(`${command} ${args.join(' ')} failed (${signal ?? `exit ${code}`}):\n${end}`));
+      const lines = bothEnds(output.trimEnd().split('\n')).join('\n');
+      reject(new Error(`${command} ${args.join(' ')} failed (${signal ?? `exit ${code}`}):\n${lines}`));
     });
   });
 }

@@ -25,6 +25,19 @@ function parse(args) {
 /** The process group that runs now; an interrupt ends it before the runner goes. */
 let running;
 
+/** Each part is looked for once per run: an install that failed is not tried again for the next suite. */
+function installer() {
+  const parts = new Map();
+  return async (names) => {
+    const found = {};
+    for (const name of names) {
+      if (!parts.has(name)) parts.set(name, ensure([name]));
+      Object.assign(found, await parts.get(name));
+    }
+    return found;
+  };
+}
+
 /** Each kind of build once per run: later suites use what the earlier ones left, unless it was replaced. */
 function builder(runRoot) {
   let present;
@@ -68,7 +81,7 @@ async function runSuite(suite, context) {
   const started = Date.now();
   let tests;
   try {
-    const tools = await ensure((context.desktop && suite.needsOnDesktop) || suite.needs);
+    const tools = await context.install((context.desktop && suite.needsOnDesktop) || suite.needs);
     await context.build(suite.build);
     tests = await runCommands(suite, { ...context, tools });
   } catch (error) {
@@ -107,7 +120,7 @@ async function main() {
       print(`\nInterrupted (${name})\n0 passed, 1 failed`);
       process.exit(1);
     });
-  const context = { ...options, runRoot, build: builder(runRoot) };
+  const context = { ...options, runRoot, install: installer(), build: builder(runRoot) };
   const rows = [];
   for (const suite of options.chosen) {
     rows.push(await runSuite(suite, context));

@@ -43,12 +43,33 @@ describe('repository', () => {
     expect(complaints('x', `"resolved": "${host}"`)).toEqual(['x:1 names a registry']);
   });
 
-  it('locks packages by content, not by where they were downloaded', () => {
+  describe('lock file', () => {
+    interface Entry {
+      resolved?: string;
+      integrity?: string;
+      optionalDependencies?: Record<string, string>;
+    }
     const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as {
-      packages: Record<string, { resolved?: string; integrity?: string }>;
+      packages: Record<string, Entry>;
     };
     const entries = Object.entries(lock.packages).filter(([path]) => path !== '');
-    expect(entries.filter(([, entry]) => entry.resolved !== undefined).map(([path]) => path)).toEqual([]);
-    expect(entries.filter(([, entry]) => entry.integrity === undefined).map(([path]) => path)).toEqual([]);
+
+    it('holds packages by content, not by where they were downloaded', () => {
+      expect(entries.filter(([, entry]) => entry.resolved !== undefined).map(([path]) => path)).toEqual([]);
+      expect(entries.filter(([, entry]) => entry.integrity === undefined).map(([path]) => path)).toEqual([]);
+    });
+
+    it('knows every optional package, of all platforms: npm ci refuses it otherwise', () => {
+      const locked = (from: string, name: string): boolean => {
+        if (`${from}${from ? '/' : ''}node_modules/${name}` in lock.packages) return true;
+        return from !== '' && locked(from.slice(0, Math.max(0, from.lastIndexOf('/node_modules/'))), name);
+      };
+      const missing = entries.flatMap(([path, entry]) =>
+        Object.keys(entry.optionalDependencies ?? {})
+          .filter((name) => !locked(path, name))
+          .map((name) => `${name} of ${path}`),
+      );
+      expect(missing).toEqual([]);
+    });
   });
 });
