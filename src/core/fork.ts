@@ -1,0 +1,118 @@
+import { anchorInFork, counted, forkPoint, type ForkPoint } from './anchors';
+import { CheckpointsError } from './errors';
+import { forksOf, lineage, originKey, type ForkOrigin } from './lineage';
+import type { SessionAnchor } from './model';
+import { notePrefix, type ForkedSession, type SessionGateway, type SessionInfo, type SessionMessage } from './sessions';
+import { todosAfter } from './turns';
+
+export interface ForkRequest {
+  anchor: Pick<SessionAnchor, 'id' | 'messageId' | 'messageCount'>;
+  /** The checkpoint's time in milliseconds. */
+  at?: number;
+  /** Where forks of a session that is gone are looked for. */
+  directory: string;
+  title: string;
+  checkpoint: string | null;
+  /** What the agent is told; begins with the prefix of notes. */
+  note?: string;
+}
+
+export interface ForkOutcome {
+  session: SessionInfo;
+  /** User and assistant messages in it, the note not included. */
+  messageCount: number;
+  /** The session it was really made from: the anchor's own, or a fork of it that still has the messages. */
+  origin: string;
+  ids: ReadonlyMap<string, string>;
+  todos: { carried: number; lost: number };
+}
+
+/** Where an anchor's messages still are. Throws `session-missing` or `message-missing` when nowhere. */
+export async function locateAnchor(
+  gateway: SessionGateway,
+  request: Pick<ForkRequest, 'anchor' | 'at' | 'directory'>,
+): Promise<{ session: string; point: ForkPoint; messages: SessionMessage[] }> {
+  const { anchor, at, directory } = request;
+  let reason: CheckpointsError;
+  try {
+    const messages = await gateway.messages(anchor.id);
+    return { session: anchor.id, point: forkPoint(anchor, messages, at), messages };
+  } catch (error) {
+    if (!CheckpointsError.is(error, 'session-missing') && !CheckpointsError.is(error, 'message-missing')) throw error;
+    reason = error;
+  }
+  for (const { session } of forksOf(lineage(await gateway.list(directory)), anchor.id)) {
+    const messages = await gateway.messages(session.id);
+    const there = anchorInFork(anchor, session, messages);
+    if (there) return { session: session.id, point: forkPoint(there, messages, at), messages };
+  }
+  throw reason;
+}
+
+/** Forks a session as it was at a checkpoint. Either the whole fork is there afterwards, or none. */
+export async function forkAt(gateway: SessionGateway, request: ForkRequest): Promise<ForkOutcome> {
+  const { origin, fork } = await exactFork(gateway, request);
+  try {
+    const messages = counted(fork.messages);
+    const lineageRecord: ForkOrigin = {
+      self: fork.session.id,
+      session: origin.session,
+      message: lastBelonging(origin, fork),
+      count: messages.length,
+      checkpoint: request.checkpoint,
+    };
+    await gateway.update(fork.session.id, { title: request.title, metadata: { [originKey]: lineageRecord } });
+    const todos = await carryTodos(gateway, fork);
+    if (request.note !== undefined) await gateway.note(fork.session.id, asNote(request.note));
+    return {
+      session: await gateway.get(fork.session.id),
+      messageCount: messages.length,
+      origin: origin.session,
+      ids: fork.ids,
+      todos,
+    };
+  } catch (error) {
+    await gateway.remove(fork.session.id);
+    throw error;
+  }
+}
+
+type Origin = Awaited<ReturnType<typeof locateAnchor>>;
+
+/** An agent at work may add a message between reading and forking: then it is done once more, with what is there. */
+async function exactFork(
+  gateway: SessionGateway,
+  request: ForkRequest,
+  attempts = 3,
+): Promise<{ origin: Origin; fork: ForkedSession }> {
+  const origin = await locateAnchor(gateway, request);
+  try {
+    const fork = await gateway.fork(origin.session, origin.point.before);
+    const count = counted(fork.messages).length;
+    if (count === origin.point.count) return { origin, fork };
+    await gateway.remove(fork.session.id);
+    throw new CheckpointsError('fork-mismatch', `The fork has ${count} messages instead of ${origin.point.count}`, {
+      details: { session: origin.session, expected: origin.point.count, found: count },
+    });
+  } catch (error) {
+    if (attempts > 1 && CheckpointsError.is(error, 'fork-mismatch')) return exactFork(gateway, request, attempts - 1);
+    throw error;
+  }
+}
+
+function lastBelonging(origin: Origin, fork: ForkedSession): string | null {
+  return origin.messages.findLast((message) => message.role !== 'other' && fork.ids.has(message.id))?.id ?? null;
+}
+
+/** A fork has no todos of its own in OpenCode 1; those of that moment are in its messages. */
+async function carryTodos(gateway: SessionGateway, fork: ForkedSession): Promise<ForkOutcome['todos']> {
+  const todos = todosAfter(fork.messages) ?? [];
+  if (todos.length === 0 || gateway.capabilities.todos === 'none') return { carried: 0, lost: 0 };
+  return (await gateway.writeTodos(fork.session.id, todos))
+    ? { carried: todos.length, lost: 0 }
+    : { carried: 0, lost: todos.length };
+}
+
+function asNote(text: string): string {
+  return text.startsWith(notePrefix) ? text : `${notePrefix} ${text}`;
+}
