@@ -1,0 +1,84 @@
+import * as vscode from 'vscode';
+import type { CreateOptions } from '../core/api';
+import type { Checkpoint } from '../core/model';
+import { cleanName } from '../core/titles';
+import { countsInWords, shortTitle } from './labels';
+import { withCancel } from './progress';
+import type { Root } from './root';
+import { isTreeNode } from './tree-nodes';
+import type { Services } from './services';
+
+const askName = (value: string, prompt: string): Thenable<string | undefined> =>
+  vscode.window.showInputBox({
+    title: 'Name of the Checkpoint',
+    prompt,
+    value,
+    placeHolder: 'Before the big refactoring',
+    validateInput: (text) => {
+      try {
+        cleanName(text);
+        return undefined;
+      } catch (error) {
+        return error instanceof Error ? error.message : String(error);
+      }
+    },
+  });
+
+const create = async (
+  { workspaces, tree, treeView, log }: Services,
+  root: Root,
+  options: CreateOptions,
+): Promise<Checkpoint> => {
+  const checkpoint = await withCancel('Creating a checkpoint', ({ signal }) => root.api.create({ ...options, signal }));
+  log.info(`created ${checkpoint.id} in ${root.api.root}: ${countsInWords(checkpoint.files)}`);
+  const where = workspaces.current.length > 1 ? ` of ${root.name}` : '';
+  vscode.window.setStatusBarMessage(`$(check) Checkpoint${where} “${shortTitle(checkpoint)}” created`, 5000);
+  if (checkpoint.files.partial.length > 0) warnPartial(checkpoint);
+  if (treeView.visible) {
+    tree.refresh();
+    const node = await tree.find(checkpoint.id);
+    if (node !== undefined) await treeView.reveal(node, { select: true, focus: false });
+  }
+  return checkpoint;
+};
+
+const warnPartial = ({ files }: Checkpoint): void => {
+  const names = files.partial.slice(0, 3).map(({ path, reason }) => `${path} (${reason})`);
+  const more = files.partial.length > names.length ? ` and ${files.partial.length - names.length} more` : '';
+  vscode.window.showWarningMessage(`The checkpoint is not whole: could not read ${names.join(', ')}${more}.`);
+};
+
+/** The roots a new checkpoint is for: the row's own, the active editor's, or the user says. */
+const rootsFor = async ({ workspaces }: Services, argument: unknown): Promise<Root[]> => {
+  if (isTreeNode(argument)) return [argument.root];
+  const roots = await workspaces.all();
+  if (roots.length === 0) throw workspaces.failures[0] ?? new Error('Open a folder first: checkpoints belong to one.');
+  if (roots.length === 1) return roots;
+  const active = vscode.window.activeTextEditor?.document.uri;
+  const own = active?.scheme === 'file' ? await workspaces.forUri(active) : undefined;
+  if (own !== undefined) return [own];
+  const items = [
+    { label: '$(folder-library) All Folders', roots },
+    ...roots.map((root) => ({ label: `$(root-folder) ${root.name}`, description: root.api.root, roots: [root] })),
+  ];
+  return (await vscode.window.showQuickPick(items, { title: 'Create a Checkpoint of' }))?.roots ?? [];
+};
+
+export const createCheckpoint = async (services: Services, argument?: unknown): Promise<Checkpoint | undefined> => {
+  let last: Checkpoint | undefined;
+  for (const root of await rootsFor(services, argument)) last = await create(services, root, { trigger: 'manual' });
+  return last;
+};
+
+export const createNamed = async (services: Services, argument?: unknown): Promise<Checkpoint | undefined> => {
+  const roots = await rootsFor(services, argument);
+  if (roots.length === 0) return undefined;
+  const given =
+    typeof argument === 'string' ? argument : await askName('', 'Named checkpoints are kept until you delete them.');
+  if (given === undefined) return undefined;
+  let last: Checkpoint | undefined;
+  for (const root of roots) last = await create(services, root, { trigger: 'manual', name: given.trim() });
+  return last;
+};
+
+export { askName };

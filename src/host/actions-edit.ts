@@ -1,0 +1,113 @@
+import * as vscode from 'vscode';
+import type { Checkpoint, CheckpointId } from '../core/model';
+import { askName } from './actions-create';
+import type { Target } from './diff';
+import { plural, shortTitle } from './labels';
+import { pickRoot, targetOf, targetsOf } from './picker';
+import type { Root } from './root';
+import type { Services } from './services';
+import { isTreeNode } from './tree-nodes';
+
+export const rename = async ({ workspaces }: Services, argument: unknown): Promise<Checkpoint | undefined> => {
+  const target = await targetOf(workspaces, argument, 'Rename…');
+  if (target === undefined) return undefined;
+  const { root, checkpoint } = target;
+  const name = await askName(checkpoint.name ?? checkpoint.title, 'Named checkpoints are kept until you delete them.');
+  return name === undefined ? undefined : root.api.rename(checkpoint.id, name.trim());
+};
+
+export const describe = async ({ workspaces }: Services, argument: unknown): Promise<Checkpoint | undefined> => {
+  const target = await targetOf(workspaces, argument, 'Edit Description…');
+  if (target === undefined) return undefined;
+  const { root, checkpoint } = target;
+  const text = await vscode.window.showInputBox({
+    title: `Description of “${shortTitle(checkpoint)}”`,
+    prompt: 'Empty removes it.',
+    value: checkpoint.description ?? '',
+  });
+  return text === undefined ? undefined : root.api.describe(checkpoint.id, text);
+};
+
+export const setPinned = async (
+  services: Services,
+  argument: unknown,
+  selected: unknown,
+  pinned: boolean,
+): Promise<void> => {
+  const title = pinned ? 'Pin' : 'Unpin';
+  for (const { root, checkpoint } of await targetsOf(services.workspaces, argument, selected, title))
+    await root.api.pin(checkpoint.id, pinned);
+};
+
+const byRoot = (targets: readonly Target[]): Map<Root, CheckpointId[]> => {
+  const groups = new Map<Root, CheckpointId[]>();
+  for (const { root, checkpoint } of targets) groups.set(root, [...(groups.get(root) ?? []), checkpoint.id]);
+  return groups;
+};
+
+/** Deleting cannot be undone, so it asks, and says what it is about. */
+export const remove = async (
+  { workspaces, log }: Services,
+  argument: unknown,
+  selected?: unknown,
+): Promise<boolean> => {
+  const targets = await targetsOf(workspaces, argument, selected, 'Delete');
+  return removeTargets(targets, log);
+};
+
+export const removeTargets = async (targets: readonly Target[], log: vscode.LogOutputChannel): Promise<boolean> => {
+  const [first] = targets;
+  if (first === undefined) return false;
+  const what = targets.length === 1 ? `“${shortTitle(first.checkpoint, 60)}”` : plural(targets.length, 'checkpoint');
+  const answer = await vscode.window.showWarningMessage(
+    `Delete ${what}?`,
+    { modal: true, detail: 'Your files are not changed. A deleted checkpoint cannot be brought back.' },
+    'Delete',
+  );
+  if (answer !== 'Delete') return false;
+  for (const [root, ids] of byRoot(targets)) log.info(`deleted ${(await root.api.remove(ids)).join(', ')}`);
+  return true;
+};
+
+export const clearSession = async ({ workspaces, log }: Services, argument: unknown): Promise<boolean> => {
+  const target = isTreeNode(argument) && argument.type === 'session' ? argument : undefined;
+  const root = target?.root ?? (await pickRoot(workspaces, 'Clear Session…'));
+  if (root === undefined) return false;
+  const session = target === undefined ? await pickSession(root) : { id: target.group.id, title: target.group.title };
+  if (session === undefined || session.id === null) return false;
+  const doomed = await root.api.list({ session: session.id });
+  const answer = await vscode.window.showWarningMessage(
+    `Delete all ${plural(doomed.length, 'checkpoint')} of “${session.title ?? session.id}”?`,
+    {
+      modal: true,
+      detail:
+        'Named and pinned ones go too. Your files and the session itself are not changed. Deleted checkpoints cannot be brought back.',
+    },
+    'Delete All',
+  );
+  if (answer !== 'Delete All') return false;
+  log.info(`cleared session ${session.id}: ${plural((await root.api.clear(session.id)).length, 'checkpoint')}`);
+  return true;
+};
+
+const pickSession = async (root: Root): Promise<{ id: string; title: string | null } | undefined> => {
+  const { perSession } = await root.api.stats();
+  const items = perSession
+    .filter((session) => session.session !== null)
+    .map(({ session, title, checkpoints }) => ({
+      label: `$(comment-discussion) ${title ?? session ?? ''}`,
+      description: plural(checkpoints, 'checkpoint'),
+      id: session ?? '',
+      title,
+    }));
+  if (items.length === 0) {
+    vscode.window.showInformationMessage('No session has checkpoints yet.');
+    return undefined;
+  }
+  return vscode.window.showQuickPick(items, { title: 'Clear Session…', matchOnDescription: true });
+};
+
+export const copyId = async ({ workspaces }: Services, argument: unknown): Promise<void> => {
+  const target = await targetOf(workspaces, argument, 'Copy Id');
+  if (target !== undefined) await vscode.env.clipboard.writeText(target.checkpoint.id);
+};

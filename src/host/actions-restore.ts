@@ -1,0 +1,95 @@
+import * as vscode from 'vscode';
+import { CheckpointsError } from '../core/errors';
+import { type LineChange, activeSnapshotDiff, restoreChange } from './line-restore';
+import { pickCheckpoint, pickRoot, targetOf } from './picker';
+import { Root } from './root';
+import type { Services } from './services';
+import { isTreeNode } from './tree-nodes';
+import { parseSnapshotUri } from './uris';
+
+export const restore = async ({ workspaces, flow }: Services, argument: unknown): Promise<boolean> => {
+  const target = await targetOf(workspaces, argument, 'Restore Checkpoint…');
+  return target === undefined ? false : flow.restore(target);
+};
+
+/** The root that a restore was last made in, when nothing else says which one is meant. */
+const rootWith = async (services: Services, which: 'undo' | 'redo', title: string): Promise<Root | undefined> => {
+  const roots = await services.workspaces.all();
+  const states = await Promise.all(
+    roots.map(async (root) => ({ root, checkpoint: (await root.api.undoState())[which] })),
+  );
+  const possible = states.filter(({ checkpoint }) => checkpoint !== null);
+  if (possible.length <= 1) return possible[0]?.root ?? roots[0];
+  return pickRoot(services.workspaces, title);
+};
+
+export const undo = async (services: Services, argument: unknown): Promise<boolean> => {
+  const root = argument instanceof Root ? argument : await rootWith(services, 'undo', 'Undo Last Restore');
+  return root === undefined ? false : services.flow.undo(root);
+};
+
+export const redo = async (services: Services, argument: unknown): Promise<boolean> => {
+  const root = argument instanceof Root ? argument : await rootWith(services, 'redo', 'Redo Restore');
+  return root === undefined ? false : services.flow.redo(root);
+};
+
+export const revertTurn = async ({ workspaces, flow }: Services, argument: unknown): Promise<boolean> => {
+  const target =
+    isTreeNode(argument) || typeof argument === 'string'
+      ? await targetOf(workspaces, argument, 'Revert This Turn')
+      : await pickCheckpoint(
+          workspaces,
+          'Revert This Turn',
+          ({ checkpoint }) => checkpoint.turn !== null && checkpoint.trigger === 'turn',
+        );
+  return target === undefined ? false : flow.revertTurn(target);
+};
+
+/**
+ * "Restore This File": from a row of the tree, from our diff editor (its checkpoint), or from any editor (the
+ * checkpoint of the gutter, else the user says).
+ */
+export const restoreFile = async (services: Services, argument: unknown): Promise<boolean> => {
+  const { workspaces, flow, gutter } = services;
+  if (isTreeNode(argument) && argument.type === 'file') return flow.restorePaths(argument, [argument.change.path]);
+  if (isTreeNode(argument) && argument.type === 'folder') return flow.restorePaths(argument, [argument.path]);
+  const diff = activeSnapshotDiff();
+  const file =
+    diff === undefined
+      ? argument instanceof vscode.Uri
+        ? argument
+        : vscode.window.activeTextEditor?.document.uri
+      : diff.original;
+  const place =
+    file?.scheme === 'file' ? { checkpoint: null, file } : file === undefined ? undefined : parseSnapshotUri(file);
+  const root = place === undefined ? undefined : await workspaces.forUri(place.file);
+  const path = place === undefined ? undefined : root?.toRelative(place.file);
+  if (place === undefined || root === undefined || path === undefined)
+    throw new CheckpointsError('invalid-argument', 'Open a file of this workspace in the editor first.');
+  if (place.checkpoint !== null)
+    return flow.restorePaths({ root, checkpoint: await root.api.resolve(place.checkpoint) }, [path]);
+  const target =
+    gutter.target?.root === root
+      ? gutter.target
+      : await pickCheckpoint(workspaces, `Restore ${path} from…`, (candidate) => candidate.root === root);
+  return target === undefined ? false : flow.restorePaths(target, [path]);
+};
+
+/** Called by VS Code's inline change view with the file, all changes of this provider and the one in view. */
+export const restoreThisChange = async (
+  { gutter }: Services,
+  uri: unknown,
+  changes: unknown,
+  index: unknown,
+): Promise<void> => {
+  const change =
+    Array.isArray(changes) && typeof index === 'number' ? (changes[index] as LineChange | undefined) : undefined;
+  if (!(uri instanceof vscode.Uri) || change === undefined)
+    throw new CheckpointsError('invalid-argument', 'Open a change bar in the gutter first.');
+  await restoreChange(gutter.original(uri), uri, change);
+};
+
+export const showInGutter = async ({ workspaces, gutter }: Services, argument: unknown): Promise<void> => {
+  const target = await targetOf(workspaces, argument, 'Show Changes in Gutter');
+  if (target !== undefined) await gutter.show(target);
+};

@@ -1,0 +1,97 @@
+import * as vscode from 'vscode';
+import { CheckpointsError } from '../core/errors';
+import { plural } from './labels';
+import { pickRoot } from './picker';
+import { withCancel } from './progress';
+import type { Root } from './root';
+import type { Services } from './services';
+
+export const bytes = (size: number): string => {
+  const units = ['bytes', 'KB', 'MB', 'GB', 'TB'];
+  const power = size < 1024 ? 0 : Math.min(units.length - 1, Math.floor(Math.log2(size) / 10));
+  const value = size / 1024 ** power;
+  return `${value < 10 && power > 0 ? value.toFixed(1) : Math.round(value).toLocaleString('en')} ${units[power] ?? ''}`;
+};
+
+const oneRoot = async ({ workspaces }: Services, title: string): Promise<Root | undefined> => {
+  const root = await pickRoot(workspaces, title);
+  if (root === undefined && workspaces.current.length === 0)
+    throw (
+      workspaces.failures[0] ??
+      new CheckpointsError('invalid-argument', 'Open a folder first: checkpoints belong to one.')
+    );
+  return root;
+};
+
+/** A readonly page of Markdown would be grander; this one can be searched, copied and closed like any file. */
+const page = async (content: string): Promise<void> => {
+  const document = await vscode.workspace.openTextDocument({ content, language: 'markdown' });
+  await vscode.window.showTextDocument(document, { preview: true });
+};
+
+export const showStatistics = async (services: Services): Promise<void> => {
+  const root = await oneRoot(services, 'Show Statistics');
+  if (root === undefined) return;
+  const stats = await withCancel('Counting', () => root.api.stats());
+  const rows = stats.perSession.map(
+    ({ session, title, checkpoints, bytes: size }) =>
+      `| ${cell(title ?? session ?? 'Without a session')} | ${checkpoints} | ${bytes(size)} |`,
+  );
+  await page(
+    [
+      `# Checkpoints of ${root.name}`,
+      '',
+      `- ${plural(stats.checkpoints, 'checkpoint')} in ${plural(stats.sessions, 'session')}`,
+      `- ${bytes(stats.bytes)} on disk${stats.borrowedBytes > 0 ? `, and ${bytes(stats.borrowedBytes)} shared with your repository` : ''}`,
+      `- Store: ${stats.store}`,
+      '',
+      ...(rows.length === 0 ? [] : ['| Session | Checkpoints | Size |', '|---|--:|--:|', ...rows, '']),
+    ].join('\n'),
+  );
+};
+
+/** Titles are anybody's text and must not break the table. */
+const cell = (text: string): string => text.replace(/[|\\]/g, (sign) => `\\${sign}`).replace(/\s+/g, ' ');
+
+export const cleanUp = async (services: Services): Promise<void> => {
+  const root = await oneRoot(services, 'Clean Up Store');
+  if (root === undefined) return;
+  const preview = await withCancel('Looking at what can go', () => root.api.prune({ dryRun: true }));
+  const detail =
+    preview.deleted.length === 0
+      ? 'No checkpoint is old enough to go. Bytes that nothing needs any more are freed.'
+      : `${plural(preview.deleted.length, 'automatic checkpoint')} beyond the limits of your settings will be deleted. Named and pinned ones stay.`;
+  const answer = await vscode.window.showWarningMessage(
+    'Clean up the checkpoint store?',
+    { modal: true, detail },
+    'Clean Up',
+  );
+  if (answer !== 'Clean Up') return;
+  const { deleted, freedBytes } = await withCancel('Cleaning up', () => root.api.prune());
+  vscode.window.showInformationMessage(
+    `Cleaned up: ${plural(deleted.length, 'checkpoint')} deleted, ${bytes(freedBytes)} freed.`,
+  );
+};
+
+export const runDoctor = async (services: Services): Promise<void> => {
+  const root = await oneRoot(services, 'Run Doctor');
+  if (root === undefined) return;
+  const problems = await withCancel('Examining the store', () => root.api.doctor());
+  if (problems.length === 0) {
+    vscode.window.showInformationMessage('The checkpoint store is healthy.');
+    return;
+  }
+  await page(['# What the doctor found', '', ...problems.map(({ message }) => `- ${message}`), ''].join('\n'));
+  const answer = await vscode.window.showWarningMessage(
+    `The doctor found ${plural(problems.length, 'problem')}.`,
+    'Repair',
+  );
+  if (answer !== 'Repair') return;
+  const after = await withCancel('Repairing the store', () => root.api.doctor({ repair: true }));
+  const left = after.filter((problem) => !problem.repaired);
+  if (left.length === 0) vscode.window.showInformationMessage(`Repaired: ${plural(after.length, 'problem')}.`);
+  else
+    vscode.window.showWarningMessage(
+      `${plural(left.length, 'problem')} could not be repaired: ${left[0]?.message ?? ''}`,
+    );
+};

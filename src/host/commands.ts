@@ -1,0 +1,100 @@
+import * as vscode from 'vscode';
+import * as compare from './actions-compare';
+import { createCheckpoint, createNamed } from './actions-create';
+import * as edit from './actions-edit';
+import * as restore from './actions-restore';
+import * as store from './actions-store';
+import { commands, type CommandId, contextKeys } from './ids';
+import { restoreSelectedLines } from './line-restore';
+import { showError } from './notifications';
+import { search } from './search';
+import type { Services } from './services';
+import type { TimelineView } from './timeline-view';
+import { isTreeNode } from './tree-nodes';
+
+type Handler = (...args: unknown[]) => unknown;
+
+/** The plan view brings its own three. */
+type OwnCommand = Exclude<
+  CommandId,
+  typeof commands.applyPlan | typeof commands.reviewPlan | typeof commands.cancelPlan
+>;
+
+export interface CommandOptions {
+  services: Services;
+  timeline: TimelineView;
+  setViewAsTree(on: boolean): Promise<void>;
+}
+
+const table = ({ services, timeline, setViewAsTree }: CommandOptions): Record<OwnCommand, Handler> => ({
+  [commands.create]: (node) => createCheckpoint(services, node),
+  [commands.createNamed]: (nodeOrName) => createNamed(services, nodeOrName),
+  [commands.restore]: (target) => restore.restore(services, target),
+  [commands.undo]: (root) => restore.undo(services, root),
+  [commands.redo]: (root) => restore.redo(services, root),
+  [commands.revertTurn]: (target) => restore.revertTurn(services, target),
+  [commands.compareWorking]: (target) => compare.compareWorking(services, target),
+  [commands.comparePrevious]: (target) => compare.comparePrevious(services, target),
+  [commands.compareWith]: (target) => compare.compareWith(services, target),
+  [commands.compareSelected]: (target, selected) => compare.compareSelected(services, target, selected),
+  [commands.openFileDiff]: (node) => compare.openFileDiff(services, node),
+  [commands.openFile]: (node) => compare.openFile(services, node),
+  [commands.restoreFile]: (place) => restore.restoreFile(services, place),
+  [commands.restoreSelectedLines]: () => restoreSelectedLines(),
+  [commands.restoreChange]: (uri, changes, index) => restore.restoreThisChange(services, uri, changes, index),
+  [commands.showInGutter]: (target) => restore.showInGutter(services, target),
+  [commands.stopGutter]: () => services.gutter.hide(),
+  [commands.rename]: (target) => edit.rename(services, target),
+  [commands.describe]: (target) => edit.describe(services, target),
+  [commands.pin]: (target, selected) => edit.setPinned(services, target, selected, true),
+  [commands.unpin]: (target, selected) => edit.setPinned(services, target, selected, false),
+  [commands.delete]: (target, selected) => edit.remove(services, target, selected),
+  [commands.clearSession]: (node) => edit.clearSession(services, node),
+  [commands.copyId]: (target) => edit.copyId(services, target),
+  [commands.search]: () => search(services),
+  [commands.openTimeline]: () => timeline.openEditor(),
+  [commands.showStatistics]: () => store.showStatistics(services),
+  [commands.cleanUp]: () => store.cleanUp(services),
+  [commands.doctor]: () => store.runDoctor(services),
+  [commands.refresh]: () => services.tree.refresh(),
+  [commands.viewAsTree]: () => setViewAsTree(true),
+  [commands.viewAsList]: () => setViewAsTree(false),
+  [commands.loadMore]: (node) => {
+    if (isTreeNode(node) && node.type === 'more') services.tree.loadMore(node);
+  },
+  [commands.showLog]: () => services.log.show(),
+});
+
+/** Registers all of them; what goes wrong is shown once, with its way out. */
+export const registerCommands = (options: CommandOptions): vscode.Disposable => {
+  const { services } = options;
+  const guarded =
+    (id: string, handler: Handler): Handler =>
+    async (...args) => {
+      try {
+        services.log.debug(`command ${id}`);
+        return await handler(...args);
+      } catch (error) {
+        // Not awaited: the message stays until somebody reads it, the command is over.
+        void showError(error, services.log);
+        return undefined;
+      }
+    };
+  return vscode.Disposable.from(
+    ...Object.entries(table(options)).map(([id, handler]) => vscode.commands.registerCommand(id, guarded(id, handler))),
+  );
+};
+
+/** `undo` and `redo` are offered only when there is something to go back to. */
+export const updateUndoContext = async ({ workspaces }: Services): Promise<void> => {
+  const states = await Promise.all(workspaces.current.map((root) => root.api.undoState()));
+  const set = (key: string, value: boolean) => vscode.commands.executeCommand('setContext', key, value);
+  await set(
+    contextKeys.canUndo,
+    states.some(({ undo }) => undo !== null),
+  );
+  await set(
+    contextKeys.canRedo,
+    states.some(({ redo }) => redo !== null),
+  );
+};

@@ -1,0 +1,92 @@
+import * as vscode from 'vscode';
+import { registerCommands, updateUndoContext } from './commands';
+import { ChangeDecorations } from './decorations';
+import { Gutter } from './gutter';
+import { contextKeys, section, settings, snapshotScheme, views } from './ids';
+import { asCheckpointsError } from './workspaces';
+import { showError } from './notifications';
+import { PlanView } from './plan-view';
+import { RestoreFlow } from './restore-flow';
+import type { Services } from './services';
+import { writeSettings, writeStoreLocation } from './settings';
+import { SnapshotFileSystem } from './snapshot-fs';
+import { hasStore } from './startup';
+import { StatusBar } from './status-bar';
+import { HostTimeline } from './timeline-backend';
+import { TimelineView } from './timeline-view';
+import { CheckpointTree } from './tree';
+import { trackContext } from './view-state';
+import { type OpenWorkspace, Workspaces } from './workspaces';
+
+export interface Host {
+  readonly services: Services;
+  /** Writes what is unwritten and gives locks back; nothing of ours runs afterwards. */
+  close(): Promise<void>;
+}
+
+const viewAsTreeKey = 'viewAsTree';
+/** "3 min ago" must not be wrong for long. */
+const redrawEvery = 60_000;
+
+/** Puts the extension together. Registers only: no store is opened before a view, a command or a checkpoint's file needs it. */
+export const compose = (context: vscode.ExtensionContext, open: OpenWorkspace): Host => {
+  const log = vscode.window.createOutputChannel('Checkpoints', { log: true });
+  const failed = (error: unknown): void => void showError(error, log);
+  const workspaces = new Workspaces(open);
+  const asTree = context.globalState.get<boolean>(viewAsTreeKey, false);
+  const tree = new CheckpointTree(workspaces, { asTree }, failed);
+  const treeView = vscode.window.createTreeView(views.tree, {
+    treeDataProvider: tree,
+    canSelectMany: true,
+    showCollapseAll: true,
+  });
+  const plan = new PlanView();
+  const gutter = new Gutter(workspaces);
+  const services: Services = { log, workspaces, tree, treeView, gutter, flow: new RestoreFlow(plan, log) };
+  const timeline = new TimelineView(context.extensionUri, new HostTimeline(services), log);
+  const setViewAsTree = async (on: boolean): Promise<void> => {
+    await context.globalState.update(viewAsTreeKey, on);
+    await vscode.commands.executeCommand('setContext', contextKeys.viewAsTree, on);
+    tree.setOptions({ asTree: on });
+  };
+  void vscode.commands.executeCommand('setContext', contextKeys.viewAsTree, asTree);
+  const timer = setInterval(() => treeView.visible && tree.redraw(), redrawEvery);
+  const keep = (work: () => Promise<unknown>) => () =>
+    void work().catch((error: unknown) => log.error(asCheckpointsError(error)));
+
+  context.subscriptions.push(
+    log,
+    new vscode.Disposable(() => clearInterval(timer)),
+    workspaces,
+    tree,
+    treeView,
+    plan,
+    gutter,
+    timeline,
+    new StatusBar(workspaces, tree),
+    trackContext(workspaces, tree),
+    vscode.window.registerFileDecorationProvider(new ChangeDecorations()),
+    vscode.workspace.registerFileSystemProvider(snapshotScheme, new SnapshotFileSystem(workspaces), {
+      isReadonly: new vscode.MarkdownString('This is how the file was at a checkpoint: it cannot be changed.'),
+      isCaseSensitive: process.platform === 'linux',
+    }),
+    registerCommands({ services, timeline, setViewAsTree }),
+    workspaces.onDidChange(keep(() => updateUndoContext(services))),
+    workspaces.onDidChangeRoots(keep(() => updateUndoContext(services))),
+    workspaces.onDidChangeRoots(keep(() => Promise.all(workspaces.current.map(writeSettings)))),
+    vscode.workspace.onDidChangeConfiguration((event) => {
+      if (!event.affectsConfiguration(section)) return;
+      keep(async () => {
+        if (event.affectsConfiguration(`${section}.${settings.storeLocation}`) && (await writeStoreLocation()))
+          await workspaces.reopen();
+        await Promise.all(workspaces.current.map(writeSettings));
+      })();
+    }),
+  );
+  keep(async () => {
+    await writeStoreLocation();
+    // The status bar shows the last checkpoint's age from the start, where there is one.
+    if (await hasStore()) await tree.getChildren();
+  })();
+  return { services, close: () => workspaces.close() };
+};

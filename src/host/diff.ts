@@ -1,0 +1,90 @@
+import { basename } from 'node:path';
+import * as vscode from 'vscode';
+import type { Change, Checkpoint } from '../core/model';
+import { shortTitle } from './labels';
+import type { Root } from './root';
+import { nothingUri, snapshotUri } from './uris';
+
+/** One checkpoint in its root: what most commands work on. */
+export interface Target {
+  root: Root;
+  checkpoint: Checkpoint;
+}
+
+const exists = async (uri: vscode.Uri): Promise<boolean> => {
+  try {
+    return ((await vscode.workspace.fs.stat(uri)).type & vscode.FileType.Directory) === 0;
+  } catch (error) {
+    if (error instanceof vscode.FileSystemError && error.code === 'FileNotFound') return false;
+    throw error;
+  }
+};
+
+const show = (left: vscode.Uri, right: vscode.Uri, title: string): Thenable<unknown> =>
+  vscode.commands.executeCommand('vscode.diff', left, right, title, { preview: true });
+
+/** A file as the checkpoint has it (left) and as it is now (right, the real file: editable, with all of VS Code's help). */
+export const openWorkingDiff = async ({ root, checkpoint }: Target, path: string): Promise<void> => {
+  const file = root.toUri(path);
+  const [then, now] = await Promise.all([root.api.stat(checkpoint.id, path), exists(file)]);
+  await show(
+    then === null ? nothingUri(file) : snapshotUri(checkpoint.id, file),
+    now ? file : nothingUri(file),
+    `${basename(path)} (${shortTitle(checkpoint)} ↔ ${now ? 'Working File' : 'deleted'})`,
+  );
+};
+
+type Side = { checkpoint: Checkpoint } | 'working';
+
+const sideUri = (side: Side, file: vscode.Uri): vscode.Uri =>
+  side === 'working' ? file : snapshotUri(side.checkpoint.id, file);
+
+/** Many files in VS Code's changes editor. A rename shows as one row with both paths. */
+export const openChanges = async (
+  root: Root,
+  title: string,
+  left: Side,
+  right: Side,
+  changes: readonly Change[],
+): Promise<void> => {
+  const rows = changes.map((change): [vscode.Uri, vscode.Uri | undefined, vscode.Uri | undefined] => {
+    const now = root.toUri(change.path);
+    const before = change.from === undefined ? now : root.toUri(change.from);
+    return [
+      now,
+      change.status === 'added' ? undefined : sideUri(left, before),
+      change.status === 'deleted' ? undefined : sideUri(right, now),
+    ];
+  });
+  await vscode.commands.executeCommand('vscode.changes', title, rows);
+};
+
+/** Compares a checkpoint with the working files. Answers whether there was a difference. */
+export const compareWithWorking = async (target: Target, paths?: string[]): Promise<boolean> => {
+  const { root, checkpoint } = target;
+  const { changes } = await root.api.diff(checkpoint.id, undefined, paths === undefined ? {} : { paths });
+  if (changes.length === 0) return false;
+  await openChanges(root, `${shortTitle(checkpoint)} ↔ Working Files`, { checkpoint }, 'working', changes);
+  return true;
+};
+
+export const compareCheckpoints = async (root: Root, from: Checkpoint, to: Checkpoint): Promise<boolean> => {
+  const { changes } = await root.api.diff(from.id, to.id);
+  if (changes.length === 0) return false;
+  const title = `${shortTitle(from, 30)} ↔ ${shortTitle(to, 30)}`;
+  await openChanges(root, title, { checkpoint: from }, { checkpoint: to }, changes);
+  return true;
+};
+
+/** What one checkpoint changed in one file: the checkpoint before it left, itself right. Both readonly. */
+export const openPreviousDiff = async (
+  { root, checkpoint }: Target,
+  previous: Checkpoint | undefined,
+  path: string,
+): Promise<void> => {
+  const file = root.toUri(path);
+  const side = async (of: Checkpoint | undefined): Promise<vscode.Uri> =>
+    of === undefined || (await root.api.stat(of.id, path)) === null ? nothingUri(file) : snapshotUri(of.id, file);
+  const title = `${basename(path)} (${previous === undefined ? 'nothing' : shortTitle(previous, 30)} ↔ ${shortTitle(checkpoint, 30)})`;
+  await show(await side(previous), await side(checkpoint), title);
+};

@@ -1,0 +1,61 @@
+import * as vscode from 'vscode';
+import { CheckpointsError } from '../core/errors';
+import type { Target } from './diff';
+import { contextKeys } from './ids';
+import { shortTitle } from './labels';
+import { snapshotUri } from './uris';
+import type { Workspaces } from './workspaces';
+
+/**
+ * The gutter's change bars against one chosen checkpoint. A source control entry adds rows to the SCM view, so it
+ * exists only while the user compares. It has no root folder: with one it would step in front of git's own bars.
+ */
+export class Gutter implements vscode.Disposable {
+  private source: vscode.SourceControl | undefined;
+  private chosen: Target | undefined;
+
+  constructor(private readonly workspaces: Workspaces) {}
+
+  get target(): Target | undefined {
+    return this.chosen;
+  }
+
+  async show(target: Target): Promise<void> {
+    this.source?.dispose();
+    this.chosen = target;
+    const { root, checkpoint } = target;
+    const source = vscode.scm.createSourceControl('opencodeCheckpoints', `Checkpoint: ${shortTitle(checkpoint)}`);
+    source.inputBox.visible = false;
+    source.quickDiffProvider = {
+      provideOriginalResource: async (uri) => {
+        const path =
+          uri.scheme === 'file' && (await this.workspaces.forUri(uri)) === root ? root.toRelative(uri) : undefined;
+        if (path === undefined || (await root.api.stat(checkpoint.id, path)) === null) return undefined;
+        return snapshotUri(checkpoint.id, uri);
+      },
+    };
+    this.source = source;
+    await vscode.commands.executeCommand('setContext', contextKeys.gutter, true);
+  }
+
+  async hide(): Promise<void> {
+    this.dispose();
+    this.chosen = undefined;
+    await vscode.commands.executeCommand('setContext', contextKeys.gutter, false);
+  }
+
+  /** The checkpoint's side of a file, for the commands of the inline change view. */
+  original(uri: vscode.Uri): vscode.Uri {
+    if (this.chosen === undefined)
+      throw new CheckpointsError(
+        'invalid-argument',
+        'Choose a checkpoint for the gutter first: “Show Changes in Gutter”.',
+      );
+    return snapshotUri(this.chosen.checkpoint.id, uri);
+  }
+
+  dispose(): void {
+    this.source?.dispose();
+    this.source = undefined;
+  }
+}

@@ -1,0 +1,85 @@
+/** Everything that package.json and the code both name. A test compares the two. */
+
+export const extensionId = 'opencode-checkpoints.opencode-checkpoints';
+export const section = 'opencodeCheckpoints';
+export const container = 'opencodeCheckpoints';
+export const snapshotScheme = 'opencode-checkpoint';
+
+export const views = {
+  tree: 'opencodeCheckpoints.tree',
+  plan: 'opencodeCheckpoints.plan',
+  timeline: 'opencodeCheckpoints.timeline',
+} as const;
+
+export const commands = {
+  create: 'opencodeCheckpoints.create',
+  createNamed: 'opencodeCheckpoints.createNamed',
+  restore: 'opencodeCheckpoints.restore',
+  undo: 'opencodeCheckpoints.undo',
+  redo: 'opencodeCheckpoints.redo',
+  revertTurn: 'opencodeCheckpoints.revertTurn',
+  compareWorking: 'opencodeCheckpoints.compareWorking',
+  comparePrevious: 'opencodeCheckpoints.comparePrevious',
+  compareWith: 'opencodeCheckpoints.compareWith',
+  compareSelected: 'opencodeCheckpoints.compareSelected',
+  openFileDiff: 'opencodeCheckpoints.openFileDiff',
+  restoreFile: 'opencodeCheckpoints.restoreFile',
+  restoreSelectedLines: 'opencodeCheckpoints.restoreSelectedLines',
+  restoreChange: 'opencodeCheckpoints.restoreChange',
+  showInGutter: 'opencodeCheckpoints.showInGutter',
+  stopGutter: 'opencodeCheckpoints.stopGutter',
+  rename: 'opencodeCheckpoints.rename',
+  describe: 'opencodeCheckpoints.describe',
+  pin: 'opencodeCheckpoints.pin',
+  unpin: 'opencodeCheckpoints.unpin',
+  delete: 'opencodeCheckpoints.delete',
+  clearSession: 'opencodeCheckpoints.clearSession',
+  search: 'opencodeCheckpoints.search',
+  openTimeline: 'opencodeCheckpoints.openTimeline',
+  showStatistics: 'opencodeCheckpoints.showStatistics',
+  cleanUp: 'opencodeCheckpoints.cleanUp',
+  doctor: 'opencodeCheckpoints.doctor',
+  refresh: 'opencodeCheckpoints.refresh',
+  viewAsTree: 'opencodeCheckpoints.viewAsTree',
+  viewAsList: 'opencodeCheckpoints.viewAsList',
+  loadMore: 'opencodeCheckpoints.loadMore',
+  copyId: 'opencodeCheckpoints.copyId',
+  openFile: 'opencodeCheckpoints.openFile',
+  applyPlan: 'opencodeCheckpoints.applyPlan',
+  reviewPlan: 'opencodeCheckpoints.reviewPlan',
+  cancelPlan: 'opencodeCheckpoints.cancelPlan',
+  showLog: 'opencodeCheckpoints.showLog',
+} as const;
+export type CommandId = (typeof commands)[keyof typeof commands];
+
+export const contextKeys = {
+  /** Which empty state the tree is in: its welcome views hang on it. */
+  state: 'opencodeCheckpoints.state',
+  busy: 'opencodeCheckpoints.busy',
+  canUndo: 'opencodeCheckpoints.canUndo',
+  canRedo: 'opencodeCheckpoints.canRedo',
+  viewAsTree: 'opencodeCheckpoints.viewAsTreeOn',
+  planning: 'opencodeCheckpoints.planning',
+  gutter: 'opencodeCheckpoints.gutterOn',
+} as const;
+export type ContextKey = (typeof contextKeys)[keyof typeof contextKeys];
+
+export const settings = {
+  automatic: 'automatic',
+  exclude: 'exclude',
+  maxFileSize: 'maxFileSize',
+  maxCheckpoints: 'maxCheckpoints',
+  maxAge: 'maxAge',
+  maxStoreSize: 'maxStoreSize',
+  captureBudget: 'captureBudget',
+  taskExportState: 'task.exportState',
+  taskAutosaveEvery: 'task.autosaveEvery',
+  serverUrl: 'opencode.serverUrl',
+  opencodePath: 'opencode.path',
+  storeLocation: 'storeLocation',
+  backupPath: 'backup.path',
+  backupGenerations: 'backup.generations',
+  backupDebug: 'backup.debug',
+  tools: 'tools',
+} as const;
+export type SettingKey = (typeof settings)[keyof typeof settings];

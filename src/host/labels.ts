@@ -1,0 +1,69 @@
+import type { Change, Checkpoint, Trigger } from '../core/model';
+
+/** Words and signs for checkpoints, the same in the tree, the picks and the status bar. No vscode here. */
+
+export const triggerIcons: Record<Trigger, string> = {
+  manual: 'bookmark',
+  agent: 'hubot',
+  task: 'checklist',
+  turn: 'comment',
+  tool: 'tools',
+  idle: 'pass',
+  compaction: 'fold',
+  interval: 'watch',
+  restore: 'discard',
+  import: 'cloud-download',
+};
+
+export const triggerNames: Record<Trigger, string> = {
+  manual: 'Made by you',
+  agent: 'Made by the agent',
+  task: 'Task state saved',
+  turn: 'Before a prompt',
+  tool: 'Before a tool call',
+  idle: 'After a turn',
+  compaction: 'At a compaction',
+  interval: 'At an interval',
+  restore: 'Safety point before a restore',
+  import: 'Imported',
+};
+
+export const plural = (count: number, one: string, many = `${one}s`): string =>
+  `${count.toLocaleString('en')} ${count === 1 ? one : many}`;
+
+/** "+2 ~3 −1": files added, modified, deleted since the checkpoint before. Empty when nothing changed. */
+export const counts = (files: { added: number; modified: number; deleted: number }): string =>
+  [
+    files.added > 0 ? `+${files.added}` : '',
+    files.modified > 0 ? `~${files.modified}` : '',
+    files.deleted > 0 ? `−${files.deleted}` : '',
+  ]
+    .filter((part) => part !== '')
+    .join(' ');
+
+export const countsInWords = (files: { added: number; modified: number; deleted: number }): string => {
+  const parts = [
+    files.added > 0 ? `${files.added} added` : '',
+    files.modified > 0 ? `${files.modified} modified` : '',
+    files.deleted > 0 ? `${files.deleted} deleted` : '',
+  ].filter((part) => part !== '');
+  return parts.length === 0 ? 'no changes' : parts.join(', ');
+};
+
+/** "+12 −3" lines of one file. */
+export const lineCounts = (change: Change): string => {
+  if (change.binary) return 'binary';
+  const parts = [
+    change.additions > 0 ? `+${change.additions}` : '',
+    change.deletions > 0 ? `−${change.deletions}` : '',
+  ];
+  return parts.filter((part) => part !== '').join(' ');
+};
+
+export const firstLine = (text: string): string => text.split(/\r?\n/, 1)[0]?.trim() ?? '';
+
+/** A name for titles of diffs and dialogs: never longer than a tab can show. */
+export const shortTitle = (checkpoint: Checkpoint, length = 40): string => {
+  const title = firstLine(checkpoint.title) || checkpoint.id;
+  return title.length <= length ? title : `${title.slice(0, length - 1).trimEnd()}…`;
+};

@@ -1,0 +1,168 @@
+import * as vscode from 'vscode';
+import { CheckpointsError, type Reason } from '../core/errors';
+import { commands, section } from './ids';
+
+/** A sentence for a person, and what they can do next. The error's own message follows it. */
+export interface Advice {
+  sentence: string;
+  wayOut: string;
+  action?: { title: string; command: string; args?: unknown[] };
+}
+
+const openLog = { title: 'Show Log', command: commands.showLog };
+const doctor = { title: 'Run Doctor', command: commands.doctor };
+const settingsOf = (key: string) => ({
+  title: 'Open Settings',
+  command: 'workbench.action.openSettings',
+  args: [`${section}.${key}`],
+});
+
+export const advice: Record<Reason, Advice> = {
+  'unknown-reference': {
+    sentence: 'This checkpoint does not exist any more.',
+    wayOut: 'It may have been deleted or cleaned up; the list shows what there is.',
+    action: { title: 'Refresh', command: commands.refresh },
+  },
+  'ambiguous-reference': {
+    sentence: 'More than one checkpoint begins with this id.',
+    wayOut: 'Use more characters of the id.',
+  },
+  'invalid-argument': { sentence: 'This is not possible.', wayOut: 'Change the value and try again.' },
+  'refused-root': {
+    sentence: 'Checkpoints are not kept for this folder.',
+    wayOut: 'Open a project folder instead.',
+    action: { title: 'Open Folder…', command: 'vscode.openFolder' },
+  },
+  'git-missing': {
+    sentence: 'Git was not found.',
+    wayOut: 'Install Git 2.30 or newer, make sure it is on the PATH of VS Code, and reload the window.',
+    action: { title: 'Reload Window', command: 'workbench.action.reloadWindow' },
+  },
+  'git-failed': { sentence: 'Git failed.', wayOut: 'The log has its full answer.', action: openLog },
+  'store-broken': {
+    sentence: 'The checkpoint store could not be read.',
+    wayOut: 'Run the doctor: it repairs what can be repaired and names the rest.',
+    action: doctor,
+  },
+  'store-readonly': {
+    sentence: 'The checkpoint store cannot be written.',
+    wayOut: 'Check the permissions of its folder, or choose another one.',
+    action: settingsOf('storeLocation'),
+  },
+  'disk-full': {
+    sentence: 'The disk is full.',
+    wayOut: 'Nothing was changed. Free some space; cleaning up the store may help.',
+    action: { title: 'Clean Up Store', command: commands.cleanUp },
+  },
+  busy: {
+    sentence: 'Another restore is under way in this workspace.',
+    wayOut: 'Wait until it has finished, then try again.',
+  },
+  timeout: {
+    sentence: 'This took too long and was given up.',
+    wayOut: 'Try again; large folders that need no checkpoints can be excluded.',
+    action: settingsOf('exclude'),
+  },
+  cancelled: { sentence: 'Cancelled.', wayOut: 'Nothing was changed.' },
+  conflict: {
+    sentence: 'Some files changed in the same places since then.',
+    wayOut: 'They were left as they are; compare them and take over what you need.',
+  },
+  'mass-delete': {
+    sentence: 'This restore would delete a large part of the workspace.',
+    wayOut: 'Restore again and confirm the deletion, or choose single files.',
+  },
+  'nothing-to-undo': {
+    sentence: 'There is no restore to undo.',
+    wayOut: 'Every restore can be undone once it is made.',
+  },
+  'nothing-to-redo': {
+    sentence: 'There is nothing to redo.',
+    wayOut: 'Redo works directly after an undo.',
+  },
+  'no-conversation': {
+    sentence: 'This checkpoint has no conversation.',
+    wayOut: 'Restore its files or its task instead.',
+  },
+  'no-task': { sentence: 'This checkpoint has no task state.', wayOut: 'Restore its files instead.' },
+  'no-files': { sentence: 'This checkpoint has no files.', wayOut: 'Restore its conversation or its task instead.' },
+  'not-in-checkpoint': {
+    sentence: 'The checkpoint does not have this file.',
+    wayOut: 'It did not exist then, or it is excluded from checkpoints.',
+    action: settingsOf('exclude'),
+  },
+  'untrusted-tree': {
+    sentence: 'This checkpoint came from elsewhere and holds paths that are not safe to write.',
+    wayOut: 'Nothing was changed. Restore single files of it instead.',
+  },
+  'server-unreachable': {
+    sentence: 'The OpenCode server does not answer.',
+    wayOut: 'Files and task can be restored without it. Start OpenCode, or check its address.',
+    action: settingsOf('opencode.serverUrl'),
+  },
+  'server-failed': {
+    sentence: 'The OpenCode server refused the request.',
+    wayOut: 'The log has its answer.',
+    action: openLog,
+  },
+  'opencode-missing': {
+    sentence: 'OpenCode was not found.',
+    wayOut: 'Files and task work without it. Install OpenCode, or set its path.',
+    action: settingsOf('opencode.path'),
+  },
+  'opencode-too-old': {
+    sentence: 'This version of OpenCode is too old.',
+    wayOut: 'Update it to 1.18 or newer.',
+  },
+  'session-missing': {
+    sentence: 'The session of this checkpoint does not exist any more.',
+    wayOut: 'Its files and its task can still be restored.',
+  },
+  'session-busy': {
+    sentence: 'The agent is still working in this session.',
+    wayOut: 'Stop it in OpenCode first, then restore again.',
+  },
+  'message-missing': {
+    sentence: 'The message at which this checkpoint was made is gone.',
+    wayOut: 'Its files and its task can still be restored.',
+  },
+  'fork-mismatch': {
+    sentence: 'OpenCode did not copy exactly the messages of this checkpoint.',
+    wayOut: 'The original session is unchanged. Files and task can be restored without it.',
+    action: openLog,
+  },
+  'needs-confirmation': {
+    sentence: 'This has to be confirmed first.',
+    wayOut: 'Run the command again and confirm it.',
+  },
+  'not-supported': {
+    sentence: 'This is not possible here.',
+    wayOut: 'The log says why.',
+    action: openLog,
+  },
+};
+
+/** The sentence, the particular (unless it only repeats it) and the way out. */
+export const explain = (error: CheckpointsError): string => {
+  const { sentence, wayOut } = advice[error.reason];
+  const detail = error.message.trim();
+  const particular =
+    detail === '' || sentence.startsWith(detail) ? '' : ` ${/[.!?…]$/.test(detail) ? detail : `${detail}.`}`;
+  return `${sentence}${particular} ${wayOut}`;
+};
+
+/** Shows what went wrong, once, with its way out as a button. A cancelled operation is not worth a message. */
+export const showError = async (error: unknown, log: vscode.LogOutputChannel): Promise<void> => {
+  log.error(error instanceof Error ? error : String(error));
+  if (!(error instanceof CheckpointsError)) {
+    const message = error instanceof Error ? error.message : String(error);
+    const chosen = await vscode.window.showErrorMessage(`Checkpoints: ${message}`, openLog.title);
+    if (chosen === openLog.title) await vscode.commands.executeCommand(openLog.command);
+    return;
+  }
+  if (error.reason === 'cancelled') return;
+  const { action } = advice[error.reason];
+  const chosen = await vscode.window.showErrorMessage(explain(error), ...(action === undefined ? [] : [action.title]));
+  if (action !== undefined && chosen === action.title)
+    await vscode.commands.executeCommand(action.command, ...(action.args ?? []));
+};

@@ -1,0 +1,110 @@
+import * as vscode from 'vscode';
+import type { Checkpoint } from '../core/model';
+import type { Target } from './diff';
+import { counts, firstLine, triggerIcons } from './labels';
+import { relativeTime } from './relative-time';
+import type { Root } from './root';
+import { isTreeNode, type TreeNode } from './tree-nodes';
+import type { Workspaces } from './workspaces';
+
+export interface CheckpointItem extends vscode.QuickPickItem {
+  target: Target;
+}
+
+export const checkpointItem = (target: Target, severalRoots: boolean): CheckpointItem => {
+  const { checkpoint, root } = target;
+  const when = relativeTime(checkpoint.createdAt, Date.now(), vscode.env.language);
+  const icon = checkpoint.pinned ? 'pinned' : triggerIcons[checkpoint.trigger];
+  return {
+    target,
+    label: `$(${icon}) ${firstLine(checkpoint.title) || checkpoint.id}`,
+    description: [counts(checkpoint.files), when, severalRoots ? root.name : '']
+      .filter((part) => part !== '')
+      .join(' · '),
+  };
+};
+
+/** Asks for one of the checkpoints, newest first. */
+export const pickCheckpoint = async (
+  workspaces: Workspaces,
+  title: string,
+  accept: (target: Target) => boolean = () => true,
+): Promise<Target | undefined> => {
+  const roots = await workspaces.all();
+  const items = (
+    await Promise.all(
+      roots.map(async (root) => (await root.api.list()).map((checkpoint): Target => ({ root, checkpoint }))),
+    )
+  )
+    .flat()
+    .filter(accept)
+    .sort((a, b) => newestFirst(a.checkpoint, b.checkpoint))
+    .map((target) => checkpointItem(target, roots.length > 1));
+  if (items.length === 0) {
+    vscode.window.showInformationMessage('There is no checkpoint to choose yet.');
+    return undefined;
+  }
+  const chosen = await vscode.window.showQuickPick(items, {
+    title,
+    placeHolder: 'Type to search by title, time or folder',
+    matchOnDescription: true,
+  });
+  return chosen?.target;
+};
+
+export const newestFirst = (a: Checkpoint, b: Checkpoint): number => (a.id < b.id ? 1 : a.id > b.id ? -1 : 0);
+
+/** The root that a command without a checkpoint means: that of the active editor, else the only one, else the user says. */
+export const pickRoot = async (workspaces: Workspaces, title: string): Promise<Root | undefined> => {
+  const roots = await workspaces.all();
+  const active = vscode.window.activeTextEditor?.document.uri;
+  if (active?.scheme === 'file') {
+    const root = await workspaces.forUri(active);
+    if (root !== undefined) return root;
+  }
+  if (roots.length <= 1) return roots[0];
+  const items = roots.map((root) => ({ label: `$(root-folder) ${root.name}`, description: root.api.root, root }));
+  return (await vscode.window.showQuickPick(items, { title }))?.root;
+};
+
+/**
+ * What a command was called with: a row of the tree, a reference in text (a keybinding, another extension, the
+ * timeline), or nothing (the palette).
+ */
+export const targetOf = async (
+  workspaces: Workspaces,
+  argument: unknown,
+  title: string,
+): Promise<Target | undefined> => {
+  if (isTreeNode(argument)) return nodeTarget(argument);
+  if (typeof argument !== 'string') return pickCheckpoint(workspaces, title);
+  let failure: unknown;
+  for (const root of await workspaces.all())
+    try {
+      return { root, checkpoint: await root.api.resolve(argument) };
+    } catch (error) {
+      failure = error;
+    }
+  throw failure ?? new Error('No folder is open.');
+};
+
+/** A turn stands for the point before it. */
+const nodeTarget = (node: TreeNode): Target | undefined => {
+  if (node.type === 'checkpoint' || node.type === 'file' || node.type === 'folder')
+    return { root: node.root, checkpoint: node.checkpoint };
+  const first = node.type === 'turn' ? node.group.points[node.group.points.length - 1] : undefined;
+  return first === undefined ? undefined : { root: node.root, checkpoint: first };
+};
+
+/** All rows that a command of a multi-selection means. */
+export const targetsOf = async (
+  workspaces: Workspaces,
+  argument: unknown,
+  selected: unknown,
+  title: string,
+): Promise<Target[]> => {
+  const nodes = Array.isArray(selected) ? selected.filter(isTreeNode) : [];
+  if (nodes.length > 1) return nodes.map(nodeTarget).filter((target) => target !== undefined);
+  const target = await targetOf(workspaces, argument, title);
+  return target === undefined ? [] : [target];
+};

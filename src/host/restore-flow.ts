@@ -1,0 +1,179 @@
+import * as vscode from 'vscode';
+import type { PlanOptions, RestoreOptions } from '../core/api';
+import { CheckpointsError } from '../core/errors';
+import type { RestorePlan } from '../core/model';
+import type { Target } from './diff';
+import { shortTitle } from './labels';
+import { withCancel } from './progress';
+import { runRestore } from './restore-run';
+import { chooseScope } from './restore-scope';
+import { countPlan, isEmptyPlan, planText } from './restore-text';
+import type { Root } from './root';
+import { settleUnsaved } from './unsaved';
+
+/** Lets the user tick single files; undefined when they gave up. */
+export interface FileChooser {
+  choose(target: Target, plan: RestorePlan): Promise<string[] | undefined>;
+}
+
+interface Confirmed {
+  options: PlanOptions;
+  /** The paths that will be written or deleted. */
+  touched: string[];
+}
+
+const restoreButton = 'Restore';
+const keepMineButton = 'Restore, Keep My Edits';
+const chooseButton = 'Choose…';
+
+/** From "restore this" to one honest message about what was done. */
+export class RestoreFlow {
+  constructor(
+    private readonly chooser: FileChooser,
+    private readonly log: vscode.LogOutputChannel,
+  ) {}
+
+  /** Asks, restores, reports. Answers false when the user stopped, here and in all that follow. */
+  async restore(target: Target, preset: PlanOptions = { scope: ['files'] }): Promise<boolean> {
+    const confirmed = await this.confirm(target, preset);
+    if (confirmed === undefined) return false;
+    const { root, checkpoint } = target;
+    const options = await unsaved(root, confirmed);
+    if (options === undefined) return false;
+    return runRestore(
+      {
+        root,
+        title: `Restoring “${shortTitle(checkpoint)}”`,
+        done: 'Restored',
+        options,
+        operation: (all) => root.api.restore(checkpoint.id, all),
+      },
+      this.log,
+    );
+  }
+
+  /** Files or folders by name, without the dialog: it was these that were asked for, and it can be undone. */
+  async restorePaths(target: Target, paths: string[]): Promise<boolean> {
+    const { root, checkpoint } = target;
+    const options: PlanOptions = { scope: ['files'], paths };
+    const plan = await root.api.plan(checkpoint.id, options);
+    if (isEmptyPlan(plan)) {
+      vscode.window.showInformationMessage('Nothing to do: it already is as it was at this checkpoint.');
+      return false;
+    }
+    const settled = await unsaved(root, { options, touched: touchedBy(plan) });
+    if (settled === undefined) return false;
+    const title = `Restoring from “${shortTitle(checkpoint)}”`;
+    const operation = (all: RestoreOptions) => root.api.restore(checkpoint.id, all);
+    return runRestore({ root, title, done: 'Restored', options: settled, operation }, this.log);
+  }
+
+  async undo(root: Root): Promise<boolean> {
+    const { undo } = await root.api.undoState();
+    if (undo === null) throw new CheckpointsError('nothing-to-undo', '');
+    const options = await this.settle(root, undo.id);
+    if (options === undefined) return false;
+    const operation = (all: RestoreOptions) => root.api.undo(all);
+    return runRestore({ root, title: 'Undoing the last restore', done: 'Undone', options, operation }, this.log);
+  }
+
+  async redo(root: Root): Promise<boolean> {
+    const { redo } = await root.api.undoState();
+    if (redo === null) throw new CheckpointsError('nothing-to-redo', '');
+    const options = await this.settle(root, redo.id);
+    if (options === undefined) return false;
+    const operation = (all: RestoreOptions) => root.api.redo(all);
+    return runRestore({ root, title: 'Redoing the restore', done: 'Redone', options, operation }, this.log);
+  }
+
+  async revertTurn({ root, checkpoint }: Target): Promise<boolean> {
+    const prompt = shortTitle({ ...checkpoint, title: checkpoint.turn?.prompt ?? checkpoint.title }, 80);
+    const answer = await vscode.window.showWarningMessage(
+      'Undo what this turn changed?',
+      {
+        modal: true,
+        detail: [
+          `“${prompt}”`,
+          '',
+          'What came after it stays. A file that was changed in the same places later is left as it is, and named.',
+          '',
+          'A safety checkpoint is made first: you can undo this.',
+        ].join('\n'),
+      },
+      'Revert Turn',
+    );
+    if (answer === undefined) return false;
+    const options = await this.settle(root, checkpoint.id);
+    if (options === undefined) return false;
+    const operation = (all: RestoreOptions) => root.api.revertTurn(checkpoint.id, all);
+    return runRestore({ root, title: 'Reverting the turn', done: 'Reverted', options, operation }, this.log);
+  }
+
+  /** Undo and its like need no dialog of their own, but unsaved editors are asked about all the same. */
+  private async settle(root: Root, reference: string): Promise<RestoreOptions | undefined> {
+    const plan = await root.api.plan(reference, { scope: ['files'] });
+    return unsaved(root, { options: {}, touched: touchedBy(plan) });
+  }
+
+  /** The dialog: counts first; "Choose…" for facets and single files, then the counts again. */
+  private async confirm(target: Target, first: PlanOptions): Promise<Confirmed | undefined> {
+    const { root, checkpoint } = target;
+    let options = first;
+    for (;;) {
+      const plan = await withCancel('Looking at what would change', () => root.api.plan(checkpoint.id, options));
+      const { yours, write, delete: deleted } = countPlan(plan);
+      const empty = isEmptyPlan(plan);
+      const choosable = checkpoint.session !== null || checkpoint.task !== null || plan.entries.length > 1;
+      if (empty && !choosable) {
+        vscode.window.showInformationMessage('Nothing to do: the files already are as they were at this checkpoint.');
+        return undefined;
+      }
+      const answer = await vscode.window.showWarningMessage(
+        `Restore “${shortTitle(checkpoint, 60)}”?`,
+        { modal: true, detail: planText(plan) },
+        ...(empty ? [] : [restoreButton]),
+        ...(yours > 0 && yours < write + deleted ? [keepMineButton] : []),
+        ...(choosable ? [chooseButton] : []),
+      );
+      if (answer === restoreButton) return { options, touched: touchedBy(plan) };
+      if (answer === keepMineButton)
+        return {
+          options: { ...options, keepUserEdits: true },
+          touched: touchedBy(plan, (entry) => entry.yours !== true),
+        };
+      if (answer !== chooseButton) return undefined;
+      const scope = await chooseScope(checkpoint, options.scope ?? ['files']);
+      if (scope === undefined) return undefined;
+      if (!scope.includes('files')) {
+        options = { scope };
+        continue;
+      }
+      const files = await root.api.plan(checkpoint.id, { scope: ['files'] });
+      const paths = await this.chooser.choose(target, files);
+      if (paths === undefined) return undefined;
+      // The user has just looked at each file: asking once more would be nagging.
+      return { options: { scope, paths }, touched: paths };
+    }
+  }
+}
+
+const touchedBy = (
+  plan: RestorePlan,
+  also: (entry: RestorePlan['entries'][number]) => boolean = () => true,
+): string[] =>
+  plan.entries
+    .filter((entry) => (entry.action === 'write' || entry.action === 'delete') && also(entry))
+    .map((entry) => entry.path);
+
+/** The options with the files of unsaved editors settled; undefined when the user stopped. */
+const unsaved = async (root: Root, { options, touched }: Confirmed): Promise<RestoreOptions | undefined> => {
+  const answer = await settleUnsaved(root, new Set(touched));
+  if (!answer.go) return undefined;
+  if (answer.keepOut.length === 0) return options;
+  const paths = touched.filter((path) => !answer.keepOut.includes(path));
+  if (paths.length > 0) return { ...options, paths };
+  const scope = (options.scope ?? ['files']).filter((facet) => facet !== 'files');
+  if (scope.length > 0) return { scope };
+  vscode.window.showInformationMessage('Nothing was restored: all files in question have unsaved changes.');
+  return undefined;
+};

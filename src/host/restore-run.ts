@@ -1,0 +1,104 @@
+import * as vscode from 'vscode';
+import type { RestoreOptions } from '../core/api';
+import { CheckpointsError } from '../core/errors';
+import type { CheckpointId, PathReason, RestoreResult } from '../core/model';
+import { compareWithWorking } from './diff';
+import { commands } from './ids';
+import { plural } from './labels';
+import { withCancel } from './progress';
+import { resultText, type Done } from './restore-text';
+import type { Root } from './root';
+
+export interface RestoreJob {
+  root: Root;
+  /** What the progress says. */
+  title: string;
+  done: Done;
+  options: RestoreOptions;
+  operation(options: RestoreOptions): Promise<RestoreResult>;
+}
+
+/** Runs a restore with progress and cancel, asks for what needs its own confirmation, and reports once. */
+export const runRestore = async (job: RestoreJob, log: vscode.LogOutputChannel): Promise<boolean> => {
+  const result = await attempt(job, {});
+  if (result === undefined) return false;
+  for (const [what, paths] of [
+    ['kept', result.kept],
+    ['skipped', result.skipped],
+    ['conflict', result.conflicts ?? []],
+  ] as const)
+    for (const { path, reason } of paths) log.info(`${what}: ${path} (${reason})`);
+  report(job, result).then(undefined, (error: unknown) => log.error(String(error)));
+  return true;
+};
+
+const attempt = async (job: RestoreJob, allowed: RestoreOptions): Promise<RestoreResult | undefined> => {
+  try {
+    return await withCancel(job.title, ({ signal, report: onProgress }) =>
+      job.operation({ ...job.options, ...allowed, signal, onProgress }),
+    );
+  } catch (error) {
+    const more = await permission(error, allowed);
+    if (more === undefined) throw error;
+    return more === 'no' ? undefined : attempt(job, { ...allowed, ...more });
+  }
+};
+
+/** What the core refuses until it is asked for by name; undefined for everything else. */
+const permission = async (error: unknown, allowed: RestoreOptions): Promise<RestoreOptions | 'no' | undefined> => {
+  if (CheckpointsError.is(error, 'mass-delete') && allowed.allowMassDelete !== true) {
+    const answer = await vscode.window.showWarningMessage(
+      'This would delete a large part of the workspace.',
+      { modal: true, detail: `${error.message}\n\nA safety checkpoint is made first: you can undo this.` },
+      'Delete and Restore',
+    );
+    return answer === undefined ? 'no' : { allowMassDelete: true };
+  }
+  if (CheckpointsError.is(error, 'session-busy') && allowed.force !== true) {
+    const answer = await vscode.window.showWarningMessage(
+      'The agent is still working in this session.',
+      { modal: true, detail: 'Stop it in OpenCode first, or it may change the files again while they are restored.' },
+      'Restore Anyway',
+    );
+    return answer === undefined ? 'no' : { force: true };
+  }
+  return undefined;
+};
+
+/** One message: what was done, and the ways on. */
+const report = async ({ root, done }: RestoreJob, result: RestoreResult): Promise<void> => {
+  const text = resultText(done, result);
+  const changed = result.restored.length + result.deleted.length > 0;
+  const again = done === 'Undone' ? 'Redo' : 'Undo';
+  const troubled = result.skipped.length + (result.conflicts?.length ?? 0) > 0;
+  const buttons = [
+    ...(result.undo === null ? [] : [again]),
+    ...(changed && result.undo !== null ? ['Show Changes'] : []),
+    ...(troubled ? ['Show Details'] : []),
+  ];
+  const answer = await (troubled
+    ? vscode.window.showWarningMessage(text, ...buttons)
+    : vscode.window.showInformationMessage(text, ...buttons));
+  if (answer === again) await vscode.commands.executeCommand(done === 'Undone' ? commands.redo : commands.undo, root);
+  if (answer === 'Show Changes' && result.undo !== null) await showChanges(root, result.undo);
+  if (answer === 'Show Details') await details(result);
+};
+
+const showChanges = async (root: Root, safety: CheckpointId): Promise<void> => {
+  const checkpoint = await root.api.resolve(safety);
+  if (!(await compareWithWorking({ root, checkpoint })))
+    vscode.window.showInformationMessage('The files are the same as before the restore again.');
+};
+
+const details = async (result: RestoreResult): Promise<void> => {
+  const section = (title: string, paths: readonly PathReason[]): string[] =>
+    paths.length === 0
+      ? []
+      : [`${title}: ${plural(paths.length, 'path')}`, ...paths.map(({ path, reason }) => `  ${path}: ${reason}`), ''];
+  const content = [
+    ...section('Conflicts', result.conflicts ?? []),
+    ...section('Skipped', result.skipped),
+    ...section('Kept', result.kept),
+  ].join('\n');
+  await vscode.window.showTextDocument(await vscode.workspace.openTextDocument({ content, language: 'plaintext' }));
+};

@@ -1,0 +1,33 @@
+import * as vscode from 'vscode';
+import { type Checkpoint, type RestoreScope, restoreScopes } from '../core/model';
+import { plural } from './labels';
+
+/** Which facets to bring back. Without a choice to make nothing is asked. */
+export const chooseScope = async (
+  checkpoint: Checkpoint,
+  preset: readonly RestoreScope[],
+): Promise<RestoreScope[] | undefined> => {
+  const facets: Array<vscode.QuickPickItem & { scope: RestoreScope }> = [
+    { scope: 'files', label: '$(files) Files', description: 'the next step lets you leave some out' },
+  ];
+  if (checkpoint.session !== null)
+    facets.push({
+      scope: 'conversation',
+      label: '$(comment-discussion) Conversation',
+      description: `a new session with ${plural(checkpoint.session.messageCount, 'message')}; the old one stays`,
+    });
+  if (checkpoint.task !== null)
+    facets.push({ scope: 'task', label: '$(checklist) Task', description: checkpoint.task.title ?? '' });
+  if (facets.length === 1) return ['files'];
+  const chosen = await vscode.window.showQuickPick(
+    facets.map((facet) => ({ ...facet, picked: preset.includes(facet.scope) })),
+    {
+      canPickMany: true,
+      title: 'Restore: what to bring back',
+      placeHolder: 'Tick what to restore',
+      ignoreFocusOut: true,
+    },
+  );
+  if (chosen === undefined || chosen.length === 0) return undefined;
+  return restoreScopes.filter((scope) => chosen.some((facet) => facet.scope === scope));
+};

@@ -1,0 +1,67 @@
+import type { RestorePlan, RestoreResult } from '../core/model';
+import { plural } from './labels';
+
+/** The sentences of the restore dialog: plain functions, so that every case can be read in a test. */
+
+export interface PlanCounts {
+  write: number;
+  delete: number;
+  keep: number;
+  skip: number;
+  /** Among those to write or delete: changed by hand since the agent's last change. */
+  yours: number;
+}
+
+export const countPlan = (plan: RestorePlan): PlanCounts => {
+  const count: PlanCounts = { write: 0, delete: 0, keep: 0, skip: 0, yours: 0 };
+  for (const entry of plan.entries) {
+    count[entry.action] += 1;
+    if (entry.yours === true && (entry.action === 'write' || entry.action === 'delete')) count.yours += 1;
+  }
+  return count;
+};
+
+export const isEmptyPlan = (plan: RestorePlan): boolean => {
+  const { write, delete: deleted } = countPlan(plan);
+  return write + deleted === 0 && plan.conversation === undefined && !plan.scope.includes('task');
+};
+
+export const planText = (plan: RestorePlan): string => {
+  const { write, delete: deleted, keep, skip, yours } = countPlan(plan);
+  const lines: string[] = [];
+  if (plan.scope.includes('files')) {
+    if (write + deleted === 0) lines.push('The files already are as they were then.');
+    if (write > 0) lines.push(`${plural(write, 'file')} will be written.`);
+    if (deleted > 0) lines.push(`${plural(deleted, 'file')} made since then will be deleted.`);
+    if (yours > 0)
+      lines.push(
+        yours === 1
+          ? 'You changed 1 of them yourself after the agent did.'
+          : `You changed ${yours} of them yourself after the agent did.`,
+      );
+    if (keep > 0) lines.push(`${plural(keep, 'file')} will be left as ${keep === 1 ? 'it is' : 'they are'} now.`);
+    if (skip > 0) lines.push(`${plural(skip, 'path')} cannot be restored and will be skipped.`);
+  }
+  if (plan.conversation !== undefined) {
+    const { messageCount, currentCount } = plan.conversation;
+    const of = currentCount === null ? '' : ` of ${currentCount}`;
+    lines.push(`The conversation continues in a new session with ${messageCount}${of} messages; the old one stays.`);
+  }
+  if (plan.scope.includes('task')) lines.push('The task state goes back to what it was then.');
+  lines.push('', 'A safety checkpoint is made first: you can undo this.');
+  return lines.join('\n');
+};
+
+export type Done = 'Restored' | 'Undone' | 'Redone' | 'Reverted';
+
+export const resultText = (done: Done, result: RestoreResult): string => {
+  const parts = [
+    result.restored.length > 0 ? `${plural(result.restored.length, 'file')} written` : '',
+    result.deleted.length > 0 ? `${result.deleted.length} deleted` : '',
+    result.kept.length > 0 ? `${result.kept.length} kept` : '',
+    result.skipped.length > 0 ? `${result.skipped.length} skipped` : '',
+    (result.conflicts?.length ?? 0) > 0 ? plural(result.conflicts?.length ?? 0, 'conflict') : '',
+    result.session !== null ? 'new session made' : '',
+  ].filter((part) => part !== '');
+  return `${done}: ${parts.length === 0 ? 'nothing had to be changed' : parts.join(', ')}.`;
+};

@@ -1,0 +1,41 @@
+import * as path from 'node:path';
+import * as vscode from 'vscode';
+import type { WorkspaceApi } from '../core/api';
+
+/** One workspace root, and the way between its relative paths and the URIs that the window uses. */
+export class Root {
+  readonly uri: vscode.Uri;
+  private readonly shown: string;
+
+  /**
+   * `real` is the real path of `folder`. The root may lie above the folder (the git top level), and the folder may be
+   * reached through a link: files must keep the URI under which the window has them open, or one file becomes two documents.
+   */
+  constructor(
+    readonly api: WorkspaceApi,
+    readonly folder: vscode.WorkspaceFolder,
+    real: string,
+  ) {
+    const up = path.relative(real, api.root);
+    this.uri = up === '' ? folder.uri : vscode.Uri.joinPath(folder.uri, ...up.split(path.sep));
+    this.shown = this.uri.fsPath;
+  }
+
+  get name(): string {
+    return this.folder.name;
+  }
+
+  toUri(relative: string): vscode.Uri {
+    return vscode.Uri.joinPath(this.uri, ...relative.split('/'));
+  }
+
+  /** The path as the core knows it; undefined for what is not in this root. */
+  toRelative(uri: vscode.Uri): string | undefined {
+    for (const base of [this.shown, this.api.root]) {
+      const relative = path.relative(base, uri.fsPath);
+      if (relative !== '' && !relative.startsWith('..') && !path.isAbsolute(relative))
+        return relative.split(path.sep).join('/');
+    }
+    return undefined;
+  }
+}

@@ -1,0 +1,101 @@
+import * as vscode from 'vscode';
+import { compareWithWorking, type Target } from './diff';
+import { commands } from './ids';
+import { type CheckpointItem, checkpointItem, newestFirst } from './picker';
+import { parseQuery } from './search-query';
+import type { Services } from './services';
+
+const limit = 200;
+/** Typing is not interrupted by a query per letter. */
+const pause = 150;
+
+const restoreButton: vscode.QuickInputButton = {
+  iconPath: new vscode.ThemeIcon('discard'),
+  tooltip: 'Restore Checkpoint…',
+};
+const revealButton: vscode.QuickInputButton = {
+  iconPath: new vscode.ThemeIcon('list-tree'),
+  tooltip: 'Show in the List',
+};
+const compareButton: vscode.QuickInputButton = {
+  iconPath: new vscode.ThemeIcon('diff-multiple'),
+  tooltip: 'Compare with Working Files',
+};
+
+/** A pick that searches while you type; Enter compares with the working files, the buttons do the rest. */
+export const search = (services: Services): void => {
+  const pick = vscode.window.createQuickPick<CheckpointItem>();
+  pick.title = 'Search Checkpoints';
+  pick.placeholder = 'Words, and trigger:turn  file:src/app.ts  session:…  since:2d  until:2026-01-31';
+  // The results are what the query found; filtering them again by its text would hide them.
+  pick.matchOnDescription = false;
+  let asked = 0;
+  const ask = async (): Promise<void> => {
+    const number = (asked += 1);
+    pick.busy = true;
+    try {
+      const items = await find(services, pick.value);
+      if (number === asked) pick.items = items;
+    } catch (error) {
+      services.log.error(String(error));
+      pick.title = `Search Checkpoints: ${error instanceof Error ? error.message : String(error)}`;
+    } finally {
+      if (number === asked) pick.busy = false;
+    }
+  };
+  let timer: NodeJS.Timeout | undefined;
+  const act = async (target: Target, command?: string): Promise<void> => {
+    pick.hide();
+    if (command === undefined) {
+      if (!(await compareWithWorking(target)))
+        vscode.window.showInformationMessage('No difference: the working files are as they were at this checkpoint.');
+    } else await vscode.commands.executeCommand(command, target.checkpoint.id);
+  };
+  pick.onDidChangeValue(() => {
+    clearTimeout(timer);
+    timer = setTimeout(() => void ask(), pause);
+  });
+  pick.onDidAccept(() => {
+    const [item] = pick.activeItems;
+    if (item !== undefined) void act(item.target);
+  });
+  pick.onDidTriggerItemButton(({ item, button }) => {
+    if (button === restoreButton) void act(item.target, commands.restore);
+    else if (button === revealButton) void reveal(services, item.target).then(() => pick.hide());
+    else void act(item.target);
+  });
+  pick.onDidHide(() => {
+    clearTimeout(timer);
+    pick.dispose();
+  });
+  pick.show();
+  void ask();
+};
+
+const find = async ({ workspaces }: Services, text: string): Promise<CheckpointItem[]> => {
+  const { unknown, ...filter } = parseQuery(text, Date.now());
+  const roots = await workspaces.all();
+  const found = await Promise.all(
+    roots.map(async (root) =>
+      (await root.api.list({ ...filter, limit })).map((checkpoint): Target => ({ root, checkpoint })),
+    ),
+  );
+  const items = found
+    .flat()
+    .sort((a, b) => newestFirst(a.checkpoint, b.checkpoint))
+    .slice(0, limit)
+    .map((target) => ({
+      ...checkpointItem(target, roots.length > 1),
+      alwaysShow: true,
+      buttons: [compareButton, revealButton, restoreButton],
+    }));
+  const [problem] = unknown;
+  if (problem !== undefined && items[0] !== undefined) items[0].detail = `“${problem}” is no filter and was left out`;
+  return items;
+};
+
+export const reveal = async ({ tree, treeView }: Services, { checkpoint }: Target): Promise<void> => {
+  await tree.show(checkpoint.id);
+  const node = await tree.find(checkpoint.id);
+  if (node !== undefined) await treeView.reveal(node, { select: true, focus: true });
+};

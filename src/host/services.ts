@@ -1,0 +1,16 @@
+import type * as vscode from 'vscode';
+import type { Gutter } from './gutter';
+import type { RestoreFlow } from './restore-flow';
+import type { CheckpointTree } from './tree';
+import type { TreeNode } from './tree-nodes';
+import type { Workspaces } from './workspaces';
+
+/** What commands work with; put together in compose.ts. */
+export interface Services {
+  readonly log: vscode.LogOutputChannel;
+  readonly workspaces: Workspaces;
+  readonly tree: CheckpointTree;
+  readonly treeView: vscode.TreeView<TreeNode>;
+  readonly flow: RestoreFlow;
+  readonly gutter: Gutter;
+}

@@ -1,0 +1,84 @@
+import * as vscode from 'vscode';
+import { CheckpointsError } from '../core/errors';
+import { parseSnapshotUri } from './uris';
+import type { Workspaces } from './workspaces';
+
+/** The files of checkpoints, readonly: bytes as captured, so that VS Code decodes, compares and shows images itself. */
+export class SnapshotFileSystem implements vscode.FileSystemProvider {
+  private readonly changed = new vscode.EventEmitter<vscode.FileChangeEvent[]>();
+  readonly onDidChangeFile = this.changed.event;
+
+  constructor(private readonly workspaces: Workspaces) {}
+
+  /** A checkpoint never changes, so there is nothing to watch. */
+  watch(): vscode.Disposable {
+    return new vscode.Disposable(() => undefined);
+  }
+
+  async stat(uri: vscode.Uri): Promise<vscode.FileStat> {
+    const { checkpoint, file } = parseSnapshotUri(uri);
+    if (checkpoint === null) return stat(vscode.FileType.File, 0, 0);
+    const { root, relative } = await this.locate(uri, file);
+    const found = await root.api.stat(checkpoint, relative);
+    if (found === null) throw vscode.FileSystemError.FileNotFound(uri);
+    const type = found.kind === 'folder' ? vscode.FileType.Directory : vscode.FileType.File;
+    return stat(type, found.size, timeOf(checkpoint));
+  }
+
+  async readFile(uri: vscode.Uri): Promise<Uint8Array> {
+    const { checkpoint, file } = parseSnapshotUri(uri);
+    if (checkpoint === null) return new Uint8Array();
+    const { root, relative } = await this.locate(uri, file);
+    try {
+      return await root.api.cat(checkpoint, relative);
+    } catch (error) {
+      if (CheckpointsError.is(error, 'not-in-checkpoint') || CheckpointsError.is(error, 'unknown-reference'))
+        throw vscode.FileSystemError.FileNotFound(uri);
+      throw vscode.FileSystemError.Unavailable(error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  readDirectory(uri: vscode.Uri): never {
+    throw vscode.FileSystemError.NoPermissions(uri);
+  }
+
+  createDirectory(uri: vscode.Uri): never {
+    throw vscode.FileSystemError.NoPermissions(uri);
+  }
+
+  writeFile(uri: vscode.Uri): never {
+    throw vscode.FileSystemError.NoPermissions(uri);
+  }
+
+  delete(uri: vscode.Uri): never {
+    throw vscode.FileSystemError.NoPermissions(uri);
+  }
+
+  rename(uri: vscode.Uri): never {
+    throw vscode.FileSystemError.NoPermissions(uri);
+  }
+
+  private async locate(uri: vscode.Uri, file: vscode.Uri) {
+    const root = await this.workspaces.forUri(file);
+    const relative = root?.toRelative(file);
+    if (root === undefined || relative === undefined) throw vscode.FileSystemError.FileNotFound(uri);
+    return { root, relative };
+  }
+}
+
+const stat = (type: vscode.FileType, size: number, time: number): vscode.FileStat => ({
+  type,
+  size,
+  ctime: time,
+  mtime: time,
+  permissions: vscode.FilePermission.Readonly,
+});
+
+const crockford = '0123456789abcdefghjkmnpqrstvwxyz';
+
+/** The first ten characters of a ULID are its time in milliseconds. */
+const timeOf = (id: string): number =>
+  [...id.slice('cp_'.length, 'cp_'.length + 10)].reduce(
+    (time, digit) => time * 32 + Math.max(0, crockford.indexOf(digit)),
+    0,
+  );

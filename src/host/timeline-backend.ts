@@ -1,0 +1,162 @@
+import * as vscode from 'vscode';
+import { CheckpointsError } from '../core/errors';
+import type { CheckpointId } from '../core/model';
+import type { DetailsSource, TimelineBackend, TimelineSource } from '../protocol/connect';
+import type { ActionResult, FindQuery, TimelineAction } from '../protocol/timeline';
+import { comparePair, comparePrevious, previousOf } from './actions-compare';
+import { copyId, describe, removeTargets, rename, setPinned } from './actions-edit';
+import { createCheckpoint, createNamed } from './actions-create';
+import { compareWithWorking, openPreviousDiff, openWorkingDiff, type Target } from './diff';
+import { commands, section } from './ids';
+import { showError } from './notifications';
+import type { Root } from './root';
+import { reveal } from './search';
+import type { Services } from './services';
+import { timelineNotices } from './timeline-notices';
+
+/** What the timeline page asks for, answered by the same parts as the tree and the palette. */
+export class HostTimeline implements TimelineBackend {
+  constructor(private readonly services: Services) {}
+
+  async timeline(workspace: string | null): Promise<TimelineSource> {
+    const { workspaces } = this.services;
+    const roots = await workspaces.all();
+    const root = roots.find((candidate) => idOf(candidate) === workspace) ?? roots[0];
+    return {
+      workspaces: roots.map((candidate) => ({ id: idOf(candidate), name: candidate.name })),
+      workspace: root === undefined ? null : idOf(root),
+      checkpoints: root === undefined ? [] : await root.api.list(),
+      operation: root?.api.operation ?? null,
+      notices: timelineNotices(workspaces),
+    };
+  }
+
+  async details(workspace: string | null, id: CheckpointId): Promise<DetailsSource> {
+    const target = await this.target(workspace, id);
+    const [changes, previous] = await Promise.all([target.root.api.changes(id), previousOf(target)]);
+    return {
+      checkpoint: target.checkpoint,
+      changes,
+      previous: previous === undefined ? null : { id: previous.id, task: previous.task },
+    };
+  }
+
+  async find(workspace: string | null, query: FindQuery): Promise<CheckpointId[]> {
+    const root = await this.root(workspace);
+    const found = await root.api.list({
+      ...(query.text === undefined ? {} : { search: query.text }),
+      ...(query.file === undefined ? {} : { path: query.file }),
+    });
+    return found.map((checkpoint) => checkpoint.id);
+  }
+
+  async act(workspace: string | null, action: TimelineAction): Promise<ActionResult['outcome']> {
+    try {
+      return (await this.perform(workspace, action)) === false ? 'cancelled' : 'done';
+    } catch (error) {
+      // Shown here, once; the page only has to know that nothing was done.
+      void showError(error, this.services.log);
+      return 'cancelled';
+    }
+  }
+
+  onDidChange(listener: () => void): () => void {
+    const { workspaces } = this.services;
+    const subscriptions = [
+      workspaces.onDidChange(listener),
+      workspaces.onDidChangeOperation(listener),
+      workspaces.onDidChangeRoots(listener),
+    ];
+    return () => vscode.Disposable.from(...subscriptions).dispose();
+  }
+
+  private async perform(workspace: string | null, action: TimelineAction): Promise<unknown> {
+    const { services } = this;
+    const at = (id: CheckpointId): Promise<Target> => this.target(workspace, id);
+    if ('id' in action || 'ids' in action || 'from' in action || action.type === 'create') requireTrust(action.type);
+    switch (action.type) {
+      case 'restore': {
+        const { type: _type, id, ...options } = action;
+        return services.flow.restore(await at(id), { scope: ['files'], ...options });
+      }
+      case 'fork':
+        return services.flow.restore(await at(action.id), { scope: ['conversation'] });
+      case 'revertTurn':
+        return services.flow.revertTurn(await at(action.id));
+      case 'compareWorking':
+        return sayWhenSame(await compareWithWorking(await at(action.id)));
+      case 'comparePrevious':
+        return comparePrevious(services, action.id);
+      case 'compare':
+        return comparePair(await at(action.from), await at(action.to));
+      case 'openDiff': {
+        const target = await at(action.id);
+        return action.against === 'working'
+          ? openWorkingDiff(target, action.path)
+          : openPreviousDiff(target, await previousOf(target), action.path);
+      }
+      case 'openFile':
+        return vscode.commands.executeCommand('vscode.open', (await this.root(workspace)).toUri(action.path));
+      case 'rename':
+        return (await rename(services, action.id)) !== undefined;
+      case 'describe':
+        return (await describe(services, action.id)) !== undefined;
+      case 'pin':
+        return setPinned(services, action.id, undefined, action.pinned);
+      case 'delete':
+        return removeTargets(await Promise.all(action.ids.map(at)), services.log);
+      case 'copyId':
+        return copyId(services, action.id);
+      case 'create':
+        return (await (action.named ? createNamed(services) : createCheckpoint(services))) !== undefined;
+      case 'reveal':
+        return reveal(services, await at(action.id));
+      case 'openFolder':
+        return vscode.commands.executeCommand('vscode.openFolder');
+      case 'openSession':
+        throw new CheckpointsError('not-supported', 'Open the session in OpenCode itself.');
+      case 'notice':
+        if (action.action === 'openSettings')
+          return vscode.commands.executeCommand('workbench.action.openSettings', section);
+        return vscode.commands.executeCommand(action.action === 'runDoctor' ? commands.doctor : commands.showLog);
+    }
+  }
+
+  private async root(workspace: string | null): Promise<Root> {
+    const roots = await this.services.workspaces.all();
+    const root = roots.find((candidate) => idOf(candidate) === workspace) ?? roots[0];
+    if (root === undefined) throw new CheckpointsError('invalid-argument', 'No folder is open.');
+    return root;
+  }
+
+  private async target(workspace: string | null, id: CheckpointId): Promise<Target> {
+    const root = await this.root(workspace);
+    return { root, checkpoint: await root.api.resolve(id) };
+  }
+}
+
+const idOf = (root: Root): string => root.api.root;
+
+const viewing = new Set<TimelineAction['type']>([
+  'compareWorking',
+  'comparePrevious',
+  'compare',
+  'openDiff',
+  'openFile',
+  'copyId',
+  'reveal',
+]);
+
+/** Buttons of the page are not greyed by VS Code's own rules, so an untrusted folder is refused here. */
+const requireTrust = (type: TimelineAction['type']): void => {
+  if (!vscode.workspace.isTrusted && !viewing.has(type))
+    throw new CheckpointsError(
+      'not-supported',
+      'This folder is not trusted: checkpoints can be looked at, not made or restored.',
+    );
+};
+
+const sayWhenSame = (differs: boolean): void => {
+  if (!differs)
+    vscode.window.showInformationMessage('No difference: the working files are as they were at this checkpoint.');
+};

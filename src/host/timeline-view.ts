@@ -1,0 +1,80 @@
+import { randomBytes } from 'node:crypto';
+import * as vscode from 'vscode';
+import { connectTimeline, type TimelineBackend } from '../protocol/connect';
+import { timelineHtml } from '../protocol/timeline-html';
+import { views } from './ids';
+
+const panelType = 'opencodeCheckpoints.timelineEditor';
+
+/** The timeline page as a view of the side bar or panel, and as an editor. */
+export class TimelineView implements vscode.WebviewViewProvider, vscode.WebviewPanelSerializer, vscode.Disposable {
+  private readonly subscriptions: vscode.Disposable[];
+  private panel: vscode.WebviewPanel | undefined;
+
+  constructor(
+    private readonly extension: vscode.Uri,
+    private readonly backend: TimelineBackend,
+    private readonly log: vscode.LogOutputChannel,
+  ) {
+    this.subscriptions = [
+      vscode.window.registerWebviewViewProvider(views.timeline, this),
+      vscode.window.registerWebviewPanelSerializer(panelType, this),
+    ];
+  }
+
+  resolveWebviewView(view: vscode.WebviewView): void {
+    view.onDidDispose(this.connect(view.webview, 'view'));
+  }
+
+  /** After a reload VS Code hands the editor back. */
+  async deserializeWebviewPanel(panel: vscode.WebviewPanel): Promise<void> {
+    this.adopt(panel);
+  }
+
+  openEditor(): void {
+    if (this.panel !== undefined) return this.panel.reveal();
+    const panel = vscode.window.createWebviewPanel(panelType, 'Checkpoints Timeline', vscode.ViewColumn.Active, {});
+    panel.iconPath = vscode.Uri.joinPath(this.extension, 'media', 'timeline.svg');
+    this.adopt(panel);
+  }
+
+  dispose(): void {
+    this.panel?.dispose();
+    vscode.Disposable.from(...this.subscriptions).dispose();
+  }
+
+  private adopt(panel: vscode.WebviewPanel): void {
+    this.panel = panel;
+    const disconnect = this.connect(panel.webview, 'editor');
+    panel.onDidDispose(() => {
+      disconnect();
+      if (this.panel === panel) this.panel = undefined;
+    });
+  }
+
+  private connect(webview: vscode.Webview, placement: 'view' | 'editor'): () => void {
+    const dist = vscode.Uri.joinPath(this.extension, 'dist');
+    const address = (...path: string[]): string => webview.asWebviewUri(vscode.Uri.joinPath(dist, ...path)).toString();
+    webview.options = { enableScripts: true, localResourceRoots: [dist] };
+    const connection = connectTimeline(
+      {
+        post: (message) => void webview.postMessage(message),
+        listen: (listener) => {
+          const subscription = webview.onDidReceiveMessage(listener);
+          return () => subscription.dispose();
+        },
+      },
+      this.backend,
+      { onError: (method, error) => this.log.error(`timeline ${method}: ${String(error)}`) },
+    );
+    webview.html = timelineHtml({
+      cspSource: webview.cspSource,
+      nonce: randomBytes(16).toString('base64url'),
+      scriptUri: address('timeline.js'),
+      styleUri: address('timeline.css'),
+      codiconUri: address('codicons', 'codicon.css'),
+      placement,
+    });
+    return () => connection.dispose();
+  }
+}

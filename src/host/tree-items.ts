@@ -1,0 +1,176 @@
+import * as vscode from 'vscode';
+import type { Checkpoint } from '../core/model';
+import { commands } from './ids';
+import { counts, countsInWords, firstLine, lineCounts, plural, triggerIcons, triggerNames } from './labels';
+import { fullTime, relativeTime } from './relative-time';
+import { type TreeNode, nodeId, type FileNode, type SessionNode, type TurnNode } from './tree-nodes';
+import { decorated } from './decorations';
+
+const ago = (iso: string): string => relativeTime(iso, Date.now(), vscode.env.language);
+
+/** How each node looks. */
+export const treeItem = (node: TreeNode): vscode.TreeItem => {
+  const item = build(node);
+  item.id = nodeId(node);
+  return item;
+};
+
+const build = (node: TreeNode): vscode.TreeItem => {
+  switch (node.type) {
+    case 'root': {
+      const item = new vscode.TreeItem(node.root.name, vscode.TreeItemCollapsibleState.Expanded);
+      item.iconPath = new vscode.ThemeIcon('root-folder');
+      item.contextValue = 'root';
+      return item;
+    }
+    case 'session':
+      return sessionItem(node);
+    case 'turn':
+      return turnItem(node);
+    case 'checkpoint':
+      return checkpointItem(node.checkpoint);
+    case 'folder': {
+      const item = new vscode.TreeItem(node.label, vscode.TreeItemCollapsibleState.Expanded);
+      item.iconPath = vscode.ThemeIcon.Folder;
+      item.contextValue = 'folder';
+      return item;
+    }
+    case 'file':
+      return fileItem(node);
+    case 'more': {
+      const item = new vscode.TreeItem(`Show more (${node.remaining.toLocaleString('en')} left)`);
+      item.iconPath = new vscode.ThemeIcon('ellipsis');
+      item.contextValue = 'more';
+      item.command = { command: commands.loadMore, title: 'Show More', arguments: [node] };
+      return item;
+    }
+  }
+};
+
+const sessionItem = ({ group, parent }: SessionNode): vscode.TreeItem => {
+  const isFork = parent?.type === 'session';
+  const label = group.id === null ? 'Without a session' : (group.title ?? group.id);
+  const item = new vscode.TreeItem(label, vscode.TreeItemCollapsibleState.Collapsed);
+  item.description = ago(group.latest);
+  item.iconPath = new vscode.ThemeIcon(group.id === null ? 'bookmark' : isFork ? 'repo-forked' : 'comment-discussion');
+  item.contextValue = group.id === null ? 'noSession' : 'session';
+  const points = plural(group.count, 'checkpoint');
+  item.tooltip = `${label}\n${points}, the last ${ago(group.latest)}`;
+  item.accessibilityInformation = {
+    label: `${isFork ? 'Fork' : 'Session'} ${label}, ${points}, ${ago(group.latest)}`,
+  };
+  return item;
+};
+
+const turnItem = ({ group }: TurnNode): vscode.TreeItem => {
+  const label = firstLine(group.prompt) || `Turn ${group.number}`;
+  const item = new vscode.TreeItem(label, vscode.TreeItemCollapsibleState.Collapsed);
+  const files = group.paths.length === 0 ? '' : plural(group.paths.length, 'file');
+  item.description = [files, ago(group.startedAt)].filter((part) => part !== '').join(' · ');
+  item.iconPath = new vscode.ThemeIcon('comment');
+  item.contextValue = 'turn';
+  const first = group.points[group.points.length - 1];
+  if (first !== undefined) item.tooltip = tooltip(first);
+  item.accessibilityInformation = {
+    label: `Turn ${group.number}: ${label}, ${plural(group.points.length, 'checkpoint')}, ${ago(group.startedAt)}`,
+  };
+  return item;
+};
+
+const checkpointItem = (checkpoint: Checkpoint): vscode.TreeItem => {
+  const { files } = checkpoint;
+  const changed = files.added + files.modified + files.deleted;
+  const item = new vscode.TreeItem(
+    firstLine(checkpoint.title) || checkpoint.id,
+    changed > 0 ? vscode.TreeItemCollapsibleState.Collapsed : vscode.TreeItemCollapsibleState.None,
+  );
+  item.description = [counts(files), ago(checkpoint.createdAt)].filter((part) => part !== '').join(' · ');
+  item.iconPath = checkpointIcon(checkpoint);
+  item.contextValue = contextValue(checkpoint);
+  item.tooltip = tooltip(checkpoint);
+  item.accessibilityInformation = {
+    label: [
+      checkpoint.title,
+      checkpoint.pinned ? 'pinned' : '',
+      triggerNames[checkpoint.trigger],
+      countsInWords(files),
+      ago(checkpoint.createdAt),
+    ]
+      .filter((part) => part !== '')
+      .join(', '),
+  };
+  return item;
+};
+
+const checkpointIcon = (checkpoint: Checkpoint): vscode.ThemeIcon => {
+  if (checkpoint.files.partial.length > 0)
+    return new vscode.ThemeIcon('warning', new vscode.ThemeColor('list.warningForeground'));
+  if (checkpoint.pinned) return new vscode.ThemeIcon('pinned', new vscode.ThemeColor('charts.yellow'));
+  if (checkpoint.name !== null) return new vscode.ThemeIcon('bookmark', new vscode.ThemeColor('charts.blue'));
+  return new vscode.ThemeIcon(triggerIcons[checkpoint.trigger]);
+};
+
+/** What the menus in package.json match: words, each with a colon before and behind. */
+const contextValue = (checkpoint: Checkpoint): string =>
+  [
+    'checkpoint',
+    checkpoint.pinned ? 'pinned' : 'loose',
+    checkpoint.session === null ? '' : 'inSession',
+    checkpoint.turn === null ? '' : 'inTurn',
+  ]
+    .filter((word) => word !== '')
+    .map((word) => `:${word}:`)
+    .join('');
+
+const fileItem = (node: FileNode): vscode.TreeItem => {
+  const { root, checkpoint, change, showFolder } = node;
+  const file = root.toUri(change.path);
+  const item = new vscode.TreeItem(decorated(checkpoint.id, file, change.status));
+  const slash = change.path.lastIndexOf('/');
+  item.label = change.path.slice(slash + 1);
+  item.description = [lineCounts(change), showFolder && slash > 0 ? change.path.slice(0, slash) : '']
+    .filter((part) => part !== '')
+    .join(' · ');
+  item.tooltip = `${change.from === undefined ? change.path : `${change.from} → ${change.path}`} · ${change.status}`;
+  item.contextValue = 'file';
+  item.command = { command: commands.openFileDiff, title: 'Open Changes', arguments: [node] };
+  item.accessibilityInformation = { label: `${change.path}, ${change.status}, ${lineCounts(change)}` };
+  return item;
+};
+
+const tooltip = (checkpoint: Checkpoint): vscode.MarkdownString => {
+  const text = new vscode.MarkdownString('', true);
+  const { turn, session, git, files, restore, origin } = checkpoint;
+  // Prompts and names are other people's text: always as plain text, never as Markdown.
+  text.appendMarkdown('**').appendText(checkpoint.title).appendMarkdown('**\n\n');
+  text.appendMarkdown(`$(${triggerIcons[checkpoint.trigger]}) ${triggerNames[checkpoint.trigger]} · `);
+  text.appendText(`${fullTime(checkpoint.createdAt, vscode.env.language)} (${ago(checkpoint.createdAt)})`);
+  const line = (icon: string, words: string) => text.appendMarkdown(`\n\n$(${icon}) `).appendText(words);
+  if (checkpoint.description !== null) text.appendMarkdown('\n\n').appendText(checkpoint.description);
+  if (turn !== null && turn.prompt !== '' && turn.prompt !== checkpoint.title) line('comment', turn.prompt);
+  if (turn !== null) {
+    const facts = [
+      turn.model,
+      turn.agent,
+      turn.tokens === null ? null : `${turn.tokens.toLocaleString('en')} tokens`,
+      turn.cost === null ? null : `$${turn.cost.toFixed(turn.cost < 1 ? 4 : 2)}`,
+    ].filter((fact) => fact !== null);
+    if (facts.length > 0) line('hubot', facts.join(' · '));
+  }
+  line('files', `Files: ${countsInWords(files)} since the checkpoint before`);
+  if (session !== null) line('comment-discussion', `Conversation: ${plural(session.messageCount, 'message')}`);
+  if (checkpoint.task !== null)
+    line('checklist', `Task: ${checkpoint.task.title ?? checkpoint.task.status ?? 'saved'}`);
+  if (git?.commit)
+    line('git-commit', `${git.branch ?? 'detached'} ${git.commit.slice(0, 8)}${git.dirty ? ', with changes' : ''}`);
+  if (restore !== null)
+    line(
+      'discard',
+      `${plural(restore.restored, 'file')} written, ${restore.deleted} deleted by the ${restore.operation} that followed`,
+    );
+  if (origin !== null) line('cloud-download', `From ${origin.user} on ${origin.machine}`);
+  if (files.skipped.length > 0) line('info', `${plural(files.skipped.length, 'file')} left out (too large)`);
+  if (files.partial.length > 0) line('warning', `${plural(files.partial.length, 'path')} could not be read`);
+  text.appendMarkdown('\n\n').appendMarkdown(`\`${checkpoint.id}\``);
+  return text;
+};

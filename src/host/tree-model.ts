@@ -1,0 +1,123 @@
+import type { Checkpoint } from '../core/model';
+
+/** Sessions, their turns and points as the tree shows them: plain data, newest first everywhere. */
+export interface TurnGroup {
+  kind: 'turn';
+  key: string;
+  number: number;
+  prompt: string;
+  /** When the turn began. */
+  startedAt: string;
+  points: Checkpoint[];
+  /** Paths that the agent changed in it, as far as its points know. */
+  paths: string[];
+}
+
+export interface SessionGroup {
+  kind: 'session';
+  key: string;
+  /** null: checkpoints that belong to no session. */
+  id: string | null;
+  title: string | null;
+  latest: string;
+  count: number;
+  /** Pinned and named ones. */
+  kept: Checkpoint[];
+  items: Array<TurnGroup | Checkpoint>;
+  forks: SessionGroup[];
+}
+
+export const isGroup = (item: TurnGroup | Checkpoint): item is TurnGroup => 'kind' in item;
+
+const isKept = (checkpoint: Checkpoint): boolean => checkpoint.pinned || checkpoint.name !== null;
+
+const turnGroup = (session: string, number: number, points: Checkpoint[]): TurnGroup => {
+  const oldest = points[points.length - 1];
+  return {
+    kind: 'turn',
+    key: `${session}/${number}`,
+    number,
+    prompt: oldest?.turn?.prompt ?? '',
+    startedAt: oldest?.createdAt ?? '',
+    points,
+    // The point that opens a turn holds what changed before it.
+    paths: [...new Set(points.filter((point) => point.trigger !== 'turn').flatMap((point) => point.files.paths))],
+  };
+};
+
+const sessionItems = (session: string, points: Checkpoint[]): SessionGroup['items'] => {
+  const turns = new Map<number, Checkpoint[]>();
+  const order: Array<number | Checkpoint> = [];
+  for (const point of points) {
+    const number = point.turn?.number;
+    if (number === undefined) order.push(point);
+    else if (turns.has(number)) turns.get(number)?.push(point);
+    else {
+      turns.set(number, [point]);
+      order.push(number);
+    }
+  }
+  return order.map((item) => {
+    if (typeof item !== 'number') return item;
+    const inTurn = turns.get(item) ?? [];
+    const [only] = inTurn;
+    // A level with one thing in it is a click for nothing.
+    return inTurn.length === 1 && only !== undefined ? only : turnGroup(session, item, inTurn);
+  });
+};
+
+/** `checkpoints`: newest first. */
+export const groupBySession = (checkpoints: readonly Checkpoint[]): SessionGroup[] => {
+  const bySession = new Map<string | null, Checkpoint[]>();
+  for (const checkpoint of checkpoints) {
+    const id = checkpoint.session?.id ?? null;
+    const known = bySession.get(id);
+    if (known === undefined) bySession.set(id, [checkpoint]);
+    else known.push(checkpoint);
+  }
+  const groups = new Map<string | null, SessionGroup>();
+  const parents = new Map<string, string>();
+  for (const [id, points] of bySession) {
+    const newest = points[0];
+    if (newest === undefined) continue;
+    const titled = points.find((point) => typeof point.session?.title === 'string');
+    const parent = points.find((point) => typeof point.session?.parent === 'string')?.session?.parent;
+    if (id !== null && typeof parent === 'string') parents.set(id, parent);
+    groups.set(id, {
+      kind: 'session',
+      key: id ?? '-',
+      id,
+      title: titled?.session?.title ?? null,
+      latest: newest.createdAt,
+      count: points.length,
+      kept: points.filter(isKept),
+      items: sessionItems(
+        id ?? '-',
+        points.filter((point) => !isKept(point)),
+      ),
+      forks: [],
+    });
+  }
+  return nestForks(groups, parents);
+};
+
+const nestForks = (groups: Map<string | null, SessionGroup>, parents: Map<string, string>): SessionGroup[] => {
+  const top: SessionGroup[] = [];
+  for (const [id, group] of groups) {
+    const parent = id === null ? undefined : groups.get(parents.get(id) ?? null);
+    if (id !== null && parents.has(id) && parent !== undefined && !isAncestor(parents, id, parent.id))
+      parent.forks.push(group);
+    else top.push(group);
+  }
+  return top;
+};
+
+/** Records are data from disk: two sessions that name each other as parent must not make both vanish. */
+const isAncestor = (parents: Map<string, string>, ancestor: string, of: string | null): boolean => {
+  const seen = new Set<string>();
+  for (let id = of ?? undefined; id !== undefined && !seen.has(id); id = parents.get(id)) {
+    if (id === ancestor) return true;
+    seen.add(id);
+  }
+  return false;
+};

@@ -1,0 +1,295 @@
+import * as vscode from 'vscode';
+import type { Change, Checkpoint } from '../core/model';
+import { type PathFolder, filesBelow, pathTree } from './file-tree';
+import type { Root } from './root';
+import { treeItem } from './tree-items';
+import { groupBySession, isGroup, type SessionGroup, type TurnGroup } from './tree-model';
+import type { CheckpointNode, FileNode, FolderNode, MoreNode, SessionNode, TreeNode, TurnNode } from './tree-nodes';
+import type { Workspaces } from './workspaces';
+
+/** VS Code asks for every child of an open node, so lists come in pages. */
+const page = 50;
+
+export interface TreeOptions {
+  /** Changed files as a tree of folders instead of a list. */
+  asTree: boolean;
+}
+
+export class CheckpointTree implements vscode.TreeDataProvider<TreeNode>, vscode.Disposable {
+  private readonly changed = new vscode.EventEmitter<TreeNode | undefined>();
+  readonly onDidChangeTreeData = this.changed.event;
+  private readonly listed = new vscode.EventEmitter<void>();
+  /** The lists were read anew: how many checkpoints there are is known. */
+  readonly onDidList = this.listed.event;
+
+  private readonly groups = new Map<Root, Promise<SessionGroup[]>>();
+  private readonly counts = new Map<Root, Checkpoint[]>();
+  private readonly changes = new Map<string, Promise<Change[]>>();
+  private readonly shown = new Map<string, number>();
+  private readonly subscriptions: vscode.Disposable[] = [];
+
+  constructor(
+    private readonly workspaces: Workspaces,
+    private options: TreeOptions,
+    private readonly failed: (error: unknown) => void,
+  ) {
+    this.subscriptions.push(
+      workspaces.onDidChange(() => this.refresh()),
+      workspaces.onDidChangeRoots(() => this.refresh()),
+      this.changed,
+      this.listed,
+    );
+  }
+
+  /** Checkpoints of all roots as last read; undefined before the first time. */
+  get total(): number | undefined {
+    if (this.counts.size === 0) return undefined;
+    return [...this.counts.values()].reduce((sum, list) => sum + list.length, 0);
+  }
+
+  newest(): Checkpoint | undefined {
+    return [...this.counts.values()]
+      .flatMap((list) => list.slice(0, 1))
+      .sort((a, b) => b.createdAt.localeCompare(a.createdAt))[0];
+  }
+
+  refresh(): void {
+    this.groups.clear();
+    this.changes.clear();
+    this.changed.fire(undefined);
+  }
+
+  /** Draws the same data again: the relative times moved on. */
+  redraw(): void {
+    this.changed.fire(undefined);
+  }
+
+  setOptions(options: TreeOptions): void {
+    this.options = options;
+    this.redraw();
+  }
+
+  loadMore(node: MoreNode): void {
+    this.shown.set(node.list, (this.shown.get(node.list) ?? page) + page * 4);
+    this.changed.fire(node.parent);
+  }
+
+  getTreeItem(node: TreeNode): vscode.TreeItem {
+    return treeItem(node);
+  }
+
+  getParent(node: TreeNode): TreeNode | undefined {
+    return node.parent;
+  }
+
+  async getChildren(node?: TreeNode): Promise<TreeNode[]> {
+    try {
+      return await this.children(node);
+    } catch (error) {
+      this.failed(error);
+      return [];
+    }
+  }
+
+  /** Makes the pages long enough that the checkpoint has a row. */
+  async show(id: string): Promise<void> {
+    const grow = (root: Root, list: string, index: number): boolean => {
+      const key = `${root.api.root}:${list}`;
+      if (index >= (this.shown.get(key) ?? page)) this.shown.set(key, index + page);
+      return index >= 0;
+    };
+    const within = (root: Root, group: SessionGroup): boolean => {
+      const contents = [...group.kept, ...group.items];
+      const at = contents.findIndex((item) =>
+        isGroup(item) ? item.points.some((point) => point.id === id) : item.id === id,
+      );
+      const item = contents[at];
+      if (item !== undefined && isGroup(item))
+        grow(
+          root,
+          `turn:${item.key}`,
+          item.points.findIndex((point) => point.id === id),
+        );
+      return grow(root, `session:${group.key}`, at) || group.forks.some((fork) => within(root, fork));
+    };
+    for (const root of await this.workspaces.all()) {
+      const groups = await this.groupsOf(root);
+      grow(
+        root,
+        'sessions',
+        groups.findIndex((group) => within(root, group)),
+      );
+    }
+    this.redraw();
+  }
+
+  /** The row of a checkpoint, to reveal it; undefined while its page is not shown. */
+  async find(id: string, among?: TreeNode[]): Promise<CheckpointNode | undefined> {
+    for (const node of among ?? (await this.getChildren())) {
+      if (node.type === 'checkpoint' && node.checkpoint.id === id) return node;
+      if (node.type === 'root' || node.type === 'session' || node.type === 'turn') {
+        const found = await this.find(id, await this.getChildren(node));
+        if (found !== undefined) return found;
+      }
+    }
+    return undefined;
+  }
+
+  dispose(): void {
+    vscode.Disposable.from(...this.subscriptions).dispose();
+  }
+
+  private async children(node?: TreeNode): Promise<TreeNode[]> {
+    if (node === undefined) return this.top();
+    switch (node.type) {
+      case 'root':
+        return this.rootChildren(node.root, node);
+      case 'session':
+        return this.sessionChildren(node);
+      case 'turn':
+        return this.paged(node, node.root, `turn:${node.group.key}`, node.group.points, (point) =>
+          this.point(node, point),
+        );
+      case 'checkpoint':
+        return this.fileNodes(node, await this.changesOf(node));
+      case 'folder':
+        return this.folderChildren(node);
+      case 'file':
+      case 'more':
+        return [];
+    }
+  }
+
+  private async top(): Promise<TreeNode[]> {
+    const roots = await this.workspaces.all();
+    const [only] = roots;
+    if (roots.length === 1 && only !== undefined) return this.rootChildren(only, undefined);
+    const nodes = await Promise.all(
+      roots.map(async (root) => ((await this.groupsOf(root)).length > 0 ? root : undefined)),
+    );
+    return nodes.filter((root) => root !== undefined).map((root) => ({ type: 'root', root, parent: undefined }));
+  }
+
+  private async rootChildren(root: Root, parent: TreeNode | undefined): Promise<TreeNode[]> {
+    const groups = await this.groupsOf(root);
+    const [only] = groups;
+    // Before there is any session a level for it would only be in the way.
+    if (groups.length === 1 && only !== undefined && only.id === null)
+      return this.contents({ type: 'session', root, group: only, parent }, parent);
+    return this.paged(parent, root, 'sessions', groups, (group): SessionNode => ({
+      type: 'session',
+      root,
+      group,
+      parent,
+    }));
+  }
+
+  private sessionChildren(node: SessionNode): TreeNode[] {
+    const { root, group } = node;
+    const forks = group.forks.map((fork): SessionNode => ({ type: 'session', root, group: fork, parent: node }));
+    const [kept, rest] = [this.contents(node, node), forks];
+    const first = kept.findIndex((child) => child.type !== 'checkpoint' || !group.kept.includes(child.checkpoint));
+    return first === -1 ? [...kept, ...rest] : [...kept.slice(0, first), ...rest, ...kept.slice(first)];
+  }
+
+  /** Kept ones first, then turns and points in time order. */
+  private contents(node: SessionNode, parent: TreeNode | undefined): TreeNode[] {
+    const items: Array<TurnGroup | Checkpoint> = [...node.group.kept, ...node.group.items];
+    return this.paged(parent, node.root, `session:${node.group.key}`, items, (item) =>
+      isGroup(item)
+        ? ({ type: 'turn', root: node.root, group: item, parent } satisfies TurnNode)
+        : this.point(parent, item, node.root),
+    );
+  }
+
+  private point(parent: TreeNode | undefined, checkpoint: Checkpoint, root = parent?.root): CheckpointNode {
+    if (root === undefined) throw new Error('a point needs a root');
+    return { type: 'checkpoint', root, checkpoint, parent };
+  }
+
+  private fileNodes(node: CheckpointNode, changes: Change[]): TreeNode[] {
+    const { root, checkpoint } = node;
+    if (this.options.asTree)
+      return this.folderNodes(
+        node,
+        pathTree(changes, (change) => change.path),
+      );
+    return this.paged(node, root, `files:${checkpoint.id}`, changes, (change): FileNode => ({
+      type: 'file',
+      root,
+      checkpoint,
+      change,
+      showFolder: true,
+      parent: node,
+    }));
+  }
+
+  private folderNodes(node: CheckpointNode | FolderNode, tree: PathFolder<Change>): TreeNode[] {
+    const { root, checkpoint } = node;
+    const folders = tree.folders.map((folder): FolderNode => ({
+      type: 'folder',
+      root,
+      checkpoint,
+      path: folder.path,
+      label: folder.label,
+      changes: filesBelow(folder),
+      parent: node,
+    }));
+    const files = this.paged(node, root, `files:${checkpoint.id}:${tree.path}`, tree.files, (change): FileNode => ({
+      type: 'file',
+      root,
+      checkpoint,
+      change,
+      showFolder: false,
+      parent: node,
+    }));
+    return [...folders, ...files];
+  }
+
+  private folderChildren(node: FolderNode): TreeNode[] {
+    const below = pathTree(node.changes, (change) => change.path.slice(node.path.length + 1));
+    const rebase = (folder: PathFolder<Change>): PathFolder<Change> => ({
+      ...folder,
+      path: folder.path === '' ? node.path : `${node.path}/${folder.path}`,
+      folders: folder.folders.map(rebase),
+    });
+    return this.folderNodes(node, rebase(below));
+  }
+
+  private paged<T>(
+    parent: TreeNode | undefined,
+    root: Root,
+    list: string,
+    items: readonly T[],
+    node: (item: T) => TreeNode,
+  ): TreeNode[] {
+    const key = `${root.api.root}:${list}`;
+    const size = this.shown.get(key) ?? page;
+    const nodes = items.slice(0, size).map(node);
+    if (items.length > size) nodes.push({ type: 'more', root, parent, list: key, remaining: items.length - size });
+    return nodes;
+  }
+
+  private groupsOf(root: Root): Promise<SessionGroup[]> {
+    const known = this.groups.get(root);
+    if (known !== undefined) return known;
+    const groups = root.api.list().then((checkpoints) => {
+      this.counts.set(root, checkpoints);
+      this.listed.fire();
+      return groupBySession(checkpoints);
+    });
+    this.groups.set(root, groups);
+    // A list that failed once is asked for again next time.
+    groups.catch(() => this.groups.delete(root));
+    return groups;
+  }
+
+  private changesOf({ root, checkpoint }: CheckpointNode): Promise<Change[]> {
+    const known = this.changes.get(checkpoint.id);
+    if (known !== undefined) return known;
+    const changes = root.api.changes(checkpoint.id);
+    this.changes.set(checkpoint.id, changes);
+    changes.catch(() => this.changes.delete(checkpoint.id));
+    return changes;
+  }
+}

@@ -1,0 +1,30 @@
+import * as vscode from 'vscode';
+import { contextKeys } from './ids';
+import type { CheckpointTree } from './tree';
+import type { Workspaces } from './workspaces';
+
+/** What the tree has to say when it has no rows; the welcome views of package.json hang on it. */
+export type ViewState = 'loading' | 'git-missing' | 'refused' | 'failed' | 'empty' | 'ready';
+
+export const viewState = (workspaces: Workspaces, tree: CheckpointTree): ViewState => {
+  const [failure] = workspaces.failures;
+  if (workspaces.current.length === 0 && failure !== undefined) {
+    if (failure.reason === 'git-missing') return 'git-missing';
+    return failure.reason === 'refused-root' ? 'refused' : 'failed';
+  }
+  if (tree.total === undefined) return 'loading';
+  return tree.total === 0 ? 'empty' : 'ready';
+};
+
+/** Keeps VS Code's context keys in step with what is known. */
+export const trackContext = (workspaces: Workspaces, tree: CheckpointTree): vscode.Disposable => {
+  const set = (key: string, value: unknown): void => void vscode.commands.executeCommand('setContext', key, value);
+  const state = (): void => set(contextKeys.state, viewState(workspaces, tree));
+  const busy = (): void => set(contextKeys.busy, workspaces.operation !== null);
+  state();
+  return vscode.Disposable.from(
+    workspaces.onDidChangeRoots(state),
+    tree.onDidList(state),
+    workspaces.onDidChangeOperation(busy),
+  );
+};

@@ -1,0 +1,109 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { filesBelow, pathTree, type PathFolder } from '../../../src/host/file-tree';
+import { hunksBetween, hunksInSelection, splitLines } from '../../../src/host/hunks';
+import { parseQuery } from '../../../src/host/search-query';
+
+describe('hunks', () => {
+  const lines = (text: string): string[] => text.split('').map((letter) => `${letter}\n`);
+
+  it.each([
+    ['abc', 'abc', []],
+    ['abc', 'aXc', [{ before: [1, 2], now: [1, 2] }]],
+    ['abc', 'abXc', [{ before: [2, 2], now: [2, 3] }]],
+    ['abc', 'ac', [{ before: [1, 2], now: [1, 1] }]],
+    [
+      'abcde',
+      'aXcdY',
+      [
+        { before: [1, 2], now: [1, 2] },
+        { before: [4, 5], now: [4, 5] },
+      ],
+    ],
+  ])('%s -> %s', (then, now, expected) => {
+    expect(hunksBetween(lines(then), lines(now))).toEqual(expected);
+  });
+
+  it('give the old text back when all of them are applied', () => {
+    const text = fc
+      .array(fc.constantFrom('a\n', 'b\n', '\n', 'c\r\n', 'd'), { maxLength: 12 })
+      .map((parts) => parts.join(''));
+    fc.assert(
+      fc.property(text, text, (then, now) => {
+        const [old, current] = [splitLines(then), splitLines(now)];
+        const patched = [...current];
+        for (const { before, now: range } of hunksBetween(old, current).reverse())
+          patched.splice(range[0], range[1] - range[0], ...old.slice(...before));
+        expect(patched.join('')).toBe(then);
+      }),
+    );
+  });
+
+  it('splits without losing a character', () => {
+    fc.assert(
+      fc.property(fc.string(), (text) => {
+        expect(splitLines(text).join('')).toBe(text);
+      }),
+    );
+  });
+
+  it('are chosen by the lines a selection touches', () => {
+    const hunks = hunksBetween(lines('abcdef'), lines('aXcdf'));
+    expect(hunksInSelection(hunks, 1, 1)).toEqual([hunks[0]]);
+    expect(hunksInSelection(hunks, 2, 2)).toEqual([]);
+    // "e" was deleted between "d" (line 3) and "f" (line 4): either line means it.
+    expect(hunksInSelection(hunks, 3, 3)).toEqual([hunks[1]]);
+    expect(hunksInSelection(hunks, 4, 4)).toEqual([hunks[1]]);
+    expect(hunksInSelection(hunks, 0, 4)).toEqual(hunks);
+  });
+});
+
+describe('pathTree', () => {
+  const shape = (folder: PathFolder<string>): unknown => ({
+    ...Object.fromEntries(folder.folders.map((child) => [child.label, shape(child)])),
+    ...(folder.files.length === 0 ? {} : { '.': folder.files }),
+  });
+
+  it('joins folders with one child', () => {
+    expect(shape(pathTree(['src/a/b/x.ts', 'src/a/b/y.ts', 'z.ts'], (path) => path))).toEqual({
+      'src/a/b': { '.': ['src/a/b/x.ts', 'src/a/b/y.ts'] },
+      '.': ['z.ts'],
+    });
+  });
+
+  it('keeps every path once', () => {
+    const part = fc.stringMatching(/^[a-c]{1,2}$/);
+    const path = fc.array(part, { minLength: 1, maxLength: 4 }).map((parts) => parts.join('/'));
+    fc.assert(
+      fc.property(fc.uniqueArray(path), (paths) => {
+        expect(filesBelow(pathTree(paths, (item) => item)).sort()).toEqual([...paths].sort());
+      }),
+    );
+  });
+});
+
+describe('parseQuery', () => {
+  const now = Date.parse('2026-03-10T12:00:00.000Z');
+
+  it.each([
+    ['', {}],
+    ['fix login', { search: 'fix login' }],
+    ['trigger:turn fix', { trigger: 'turn', search: 'fix' }],
+    ['file:src/*.ts', { path: 'src/*.ts' }],
+    ['file:"my file.ts" x', { path: 'my file.ts', search: 'x' }],
+    ['since:2d', { since: '2026-03-08T12:00:00.000Z' }],
+    ['until:2026-01-31', { until: '2026-01-31T00:00:00.000Z' }],
+    ['session:ses_1', { session: 'ses_1' }],
+    ['"trigger: happy"', { search: 'trigger: happy' }],
+    ['note:this', { search: 'note:this' }],
+  ])('%s', (text, expected) => {
+    expect(parseQuery(text, now)).toEqual({ ...expected, unknown: [] });
+  });
+
+  it('names filters it does not understand', () => {
+    expect(parseQuery('trigger:nope since:whenever ok', now)).toEqual({
+      search: 'ok',
+      unknown: ['trigger:nope', 'since:whenever'],
+    });
+  });
+});

@@ -1,0 +1,95 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { defaults, machineOnly } from '../../../src/core/config';
+import { commands, container, contextKeys, section, settings, snapshotScheme, views } from '../../../src/host/ids';
+
+const read = (name: string): unknown => JSON.parse(readFileSync(new URL(`../../../${name}`, import.meta.url), 'utf8'));
+
+interface Setting {
+  default: unknown;
+  scope: string;
+}
+
+const manifest = read('package.json') as {
+  activationEvents: string[];
+  contributes: {
+    commands: Array<{ command: string; enablement?: string }>;
+    views: Record<string, Array<{ id: string }>>;
+    viewsContainers: { activitybar: Array<{ id: string }> };
+    configuration: { properties: Record<string, Setting> };
+    menus: Record<string, Array<{ command: string; when?: string }>>;
+  };
+};
+const nls = read('package.nls.json') as Record<string, string>;
+const text = readFileSync(new URL('../../../package.json', import.meta.url), 'utf8');
+const sorted = (values: Iterable<string>): string[] => [...values].sort();
+
+describe('package.json and the code', () => {
+  it('name the same commands', () => {
+    expect(sorted(manifest.contributes.commands.map(({ command }) => command))).toEqual(
+      sorted(Object.values(commands)),
+    );
+  });
+
+  it('use in menus only commands that exist', () => {
+    const known = new Set<string>(Object.values(commands));
+    const used = Object.values(manifest.contributes.menus).flatMap((items) => items.map(({ command }) => command));
+    expect(used.filter((command) => !known.has(command))).toEqual([]);
+  });
+
+  it('name the same views in the same container', () => {
+    expect(manifest.contributes.viewsContainers.activitybar.map(({ id }) => id)).toEqual([container]);
+    expect(sorted((manifest.contributes.views[container] ?? []).map(({ id }) => id))).toEqual(
+      sorted(Object.values(views)),
+    );
+  });
+
+  it('name the same settings, and those of the core', () => {
+    const keys = Object.keys(manifest.contributes.configuration.properties);
+    expect(sorted(keys)).toEqual(sorted(Object.values(settings).map((key) => `${section}.${key}`)));
+    expect(sorted(Object.values(settings))).toEqual(sorted(Object.keys(defaults)));
+  });
+
+  it('keep to machine scope what names a program, a server or a place', () => {
+    const { properties } = manifest.contributes.configuration;
+    const machine = Object.entries(properties).filter(([, { scope }]) => scope === 'machine');
+    expect(sorted(machine.map(([key]) => key))).toEqual(sorted(machineOnly.map((key) => `${section}.${key}`)));
+  });
+
+  it('name the same context keys', () => {
+    const used = new Set(text.match(/opencodeCheckpoints\.[A-Za-z]+(?= (==|=~|&&)|"|\)| \|\|)/g));
+    const others = new Set<string>([...Object.values(commands), ...Object.values(views)]);
+    const keys = [...used].filter((key) => !others.has(key) && !(key in manifest.contributes.configuration.properties));
+    expect(
+      keys.filter(
+        (key) =>
+          !(Object.values(contextKeys) as string[]).includes(key) && key !== 'opencodeCheckpoints.timelineEditor',
+      ),
+    ).toEqual([]);
+    // `busy` is for the extension's own views and other extensions' menus.
+    const unused = Object.values(contextKeys).filter((key) => !text.includes(key) && key !== contextKeys.busy);
+    expect(unused).toEqual([]);
+  });
+
+  it('activate for the files of checkpoints', () => {
+    expect(manifest.activationEvents).toContain(`onFileSystem:${snapshotScheme}`);
+  });
+
+  it('have a text for every %key%, and no key without use', () => {
+    const used = [...text.matchAll(/"%([^%"]+)%"/g)].map(([, key]) => key ?? '');
+    expect(sorted(new Set(used))).toEqual(sorted(Object.keys(nls)));
+  });
+
+  it('let untrusted folders look, and no more', () => {
+    const writing = [
+      ...[commands.create, commands.createNamed, commands.restore, commands.undo, commands.redo, commands.revertTurn],
+      ...[commands.restoreFile, commands.restoreSelectedLines, commands.restoreChange, commands.applyPlan],
+      ...[commands.rename, commands.describe, commands.pin, commands.unpin, commands.delete, commands.clearSession],
+      ...[commands.cleanUp, commands.doctor],
+    ];
+    const guarded = manifest.contributes.commands.filter(({ enablement }) =>
+      enablement?.includes('isWorkspaceTrusted'),
+    );
+    expect(sorted(guarded.map(({ command }) => command))).toEqual(sorted(writing));
+  });
+});

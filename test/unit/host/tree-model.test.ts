@@ -1,0 +1,92 @@
+import { describe, expect, it } from 'vitest';
+import { groupBySession, isGroup, type SessionGroup } from '../../../src/host/tree-model';
+import type { Checkpoint } from '../../../src/core/model';
+import { record } from './record';
+
+const outline = (group: SessionGroup): unknown => ({
+  id: group.id,
+  kept: group.kept.map(({ id }) => id),
+  items: group.items.map((item) =>
+    isGroup(item) ? { turn: item.number, points: item.points.map(({ id }) => id) } : item.id,
+  ),
+  ...(group.forks.length === 0 ? {} : { forks: group.forks.map(outline) }),
+});
+
+const inSession = (id: string, session: string, turn?: number, more: Partial<Checkpoint> = {}): Checkpoint =>
+  record(id, {
+    session: { id: session, messageId: null, messageCount: 0, title: `Session ${session}`, parent: null },
+    turn:
+      turn === undefined
+        ? null
+        : { number: turn, prompt: `Prompt ${turn}`, model: null, agent: null, cost: null, tokens: null },
+    ...more,
+  });
+
+describe('groupBySession', () => {
+  it('has nothing for nothing', () => {
+    expect(groupBySession([])).toEqual([]);
+  });
+
+  it('puts points of one turn together, in the order of time, newest first', () => {
+    const groups = groupBySession([
+      inSession('f', 's1', 2),
+      inSession('e', 's1', 2),
+      inSession('d', 's1'),
+      inSession('c', 's1', 1),
+      inSession('b', 's1', 1),
+    ]);
+    expect(groups.map(outline)).toEqual([
+      { id: 's1', kept: [], items: [{ turn: 2, points: ['f', 'e'] }, 'd', { turn: 1, points: ['c', 'b'] }] },
+    ]);
+  });
+
+  it('shows a turn with a single point as that point', () => {
+    expect(groupBySession([inSession('b', 's1', 1)]).map(outline)).toEqual([{ id: 's1', kept: [], items: ['b'] }]);
+  });
+
+  it('puts named and pinned ones on top, once', () => {
+    const groups = groupBySession([
+      inSession('d', 's1', 1),
+      inSession('c', 's1', 1, { name: 'Works', title: 'Works' }),
+      inSession('b', 's1', 1, { pinned: true }),
+      inSession('a', 's1', 1),
+    ]);
+    expect(groups.map(outline)).toEqual([{ id: 's1', kept: ['c', 'b'], items: [{ turn: 1, points: ['d', 'a'] }] }]);
+  });
+
+  it('orders sessions by their newest point and keeps those without one apart', () => {
+    const groups = groupBySession([record('d'), inSession('c', 's2'), record('b'), inSession('a', 's1')]);
+    expect(groups.map(({ id }) => id)).toEqual([null, 's2', 's1']);
+  });
+
+  it('hangs forks under their origin', () => {
+    const fork = inSession('c', 's2');
+    if (fork.session !== null) fork.session.parent = 's1';
+    expect(groupBySession([fork, inSession('a', 's1')]).map(outline)).toEqual([
+      { id: 's1', kept: [], items: ['a'], forks: [{ id: 's2', kept: [], items: ['c'] }] },
+    ]);
+  });
+
+  it('keeps a fork whose origin has no checkpoints, and loses none in a circle', () => {
+    const orphan = inSession('c', 's3');
+    if (orphan.session !== null) orphan.session.parent = 'gone';
+    const one = inSession('b', 's1');
+    if (one.session !== null) one.session.parent = 's2';
+    const two = inSession('a', 's2');
+    if (two.session !== null) two.session.parent = 's1';
+    const ids = (groups: SessionGroup[]): Array<string | null> =>
+      groups.flatMap(({ id, forks }) => [id, ...ids(forks)]);
+    expect(ids(groupBySession([orphan, one, two])).sort()).toEqual(['s1', 's2', 's3']);
+  });
+
+  it('counts for a turn what changed in it, not what changed before it', () => {
+    const before = inSession('a', 's1', 1, { trigger: 'turn' });
+    before.files.paths = ['mine.txt'];
+    const tool = inSession('b', 's1', 1, { trigger: 'tool' });
+    tool.files.paths = ['x.ts', 'y.ts'];
+    const idle = inSession('c', 's1', 1, { trigger: 'idle' });
+    idle.files.paths = ['y.ts'];
+    const [turn] = groupBySession([idle, tool, before])[0]?.items ?? [];
+    expect(turn !== undefined && isGroup(turn) ? turn.paths : undefined).toEqual(['y.ts', 'x.ts']);
+  });
+});

@@ -1,0 +1,123 @@
+import { describe, expect, it } from 'vitest';
+import type { RestorePlan, RestoreResult } from '../../../src/core/model';
+import { counts, countsInWords, lineCounts, shortTitle, triggerIcons, triggerNames } from '../../../src/host/labels';
+import { relativeTime, shortAge } from '../../../src/host/relative-time';
+import { countPlan, isEmptyPlan, planText, resultText } from '../../../src/host/restore-text';
+import { triggers } from '../../../src/core/model';
+import { record } from './record';
+
+const at = Date.parse('2026-03-10T12:00:00.000Z');
+const before = (seconds: number): string => new Date(at - seconds * 1000).toISOString();
+
+describe('times', () => {
+  it.each([
+    [-5, 'now', 'now'],
+    [20, 'now', 'now'],
+    [60, '1 min. ago', '1m'],
+    [59 * 60, '59 min. ago', '59m'],
+    [3 * 3600 + 1700, '3 hr. ago', '3h'],
+    [86_400, 'yesterday', '1d'],
+    [5 * 86_400, '5 days ago', '5d'],
+    [40 * 86_400, 'Jan 29, 2026', '40d'],
+  ])('%d seconds ago', (seconds, long, short) => {
+    expect(relativeTime(before(seconds), at, 'en')).toBe(long);
+    expect(shortAge(before(seconds), at)).toBe(short);
+  });
+
+  it('speak the language of the user', () => {
+    expect(relativeTime(before(120), at, 'de')).toContain('vor 2');
+  });
+});
+
+describe('words for checkpoints', () => {
+  it('has an icon and a name for every trigger', () => {
+    for (const trigger of triggers) {
+      expect(triggerIcons[trigger]).toMatch(/^[a-z-]+$/);
+      expect(triggerNames[trigger]).not.toBe('');
+    }
+  });
+
+  it('counts only what there is', () => {
+    expect(counts({ added: 2, modified: 0, deleted: 1 })).toBe('+2 −1');
+    expect(counts({ added: 0, modified: 0, deleted: 0 })).toBe('');
+    expect(countsInWords({ added: 0, modified: 3, deleted: 0 })).toBe('3 modified');
+    expect(countsInWords({ added: 0, modified: 0, deleted: 0 })).toBe('no changes');
+    expect(lineCounts({ path: 'a', status: 'modified', additions: 4, deletions: 0, binary: false })).toBe('+4');
+    expect(lineCounts({ path: 'a', status: 'modified', additions: 0, deletions: 0, binary: true })).toBe('binary');
+  });
+
+  it('shortens titles to one line', () => {
+    expect(shortTitle(record('x', { title: 'one\ntwo' }))).toBe('one');
+    expect(shortTitle(record('x', { title: 'a'.repeat(50) }), 10)).toBe(`${'a'.repeat(9)}…`);
+  });
+});
+
+const plan = (more: Partial<RestorePlan>): RestorePlan => ({
+  target: 'x',
+  scope: ['files'],
+  entries: [],
+  massDelete: false,
+  fileCount: 10,
+  ...more,
+});
+
+describe('the restore dialog', () => {
+  it('says that nothing differs', () => {
+    expect(isEmptyPlan(plan({}))).toBe(true);
+    expect(planText(plan({}))).toContain('already are as they were');
+  });
+
+  it('names what is written, deleted, yours, kept and skipped', () => {
+    const full = plan({
+      entries: [
+        { path: 'a', action: 'write' },
+        { path: 'b', action: 'write', yours: true },
+        { path: 'c', action: 'delete' },
+        { path: 'd', action: 'keep', reason: 'uncertain' },
+        { path: 'e', action: 'skip', reason: 'too large' },
+      ],
+    });
+    expect(countPlan(full)).toEqual({ write: 2, delete: 1, keep: 1, skip: 1, yours: 1 });
+    expect(isEmptyPlan(full)).toBe(false);
+    expect(planText(full).split('\n')).toEqual([
+      '2 files will be written.',
+      '1 file made since then will be deleted.',
+      'You changed 1 of them yourself after the agent did.',
+      '1 file will be left as it is now.',
+      '1 path cannot be restored and will be skipped.',
+      '',
+      'A safety checkpoint is made first: you can undo this.',
+    ]);
+  });
+
+  it('says how many messages a fork keeps', () => {
+    const conversation = plan({
+      scope: ['conversation'],
+      conversation: { session: 's', messageCount: 4, currentCount: 9 },
+    });
+    expect(isEmptyPlan(conversation)).toBe(false);
+    expect(planText(conversation)).toContain('with 4 of 9 messages');
+  });
+});
+
+describe('the result of a restore', () => {
+  const result = (more: Partial<RestoreResult>): RestoreResult => ({
+    restored: [],
+    deleted: [],
+    kept: [],
+    skipped: [],
+    session: null,
+    undo: 'x',
+    ...more,
+  });
+
+  it('is never a bare success', () => {
+    expect(resultText('Restored', result({}))).toBe('Restored: nothing had to be changed.');
+    expect(
+      resultText('Restored', result({ restored: ['a'], deleted: ['b', 'c'], kept: [{ path: 'd', reason: 'yours' }] })),
+    ).toBe('Restored: 1 file written, 2 deleted, 1 kept.');
+    expect(resultText('Reverted', result({ conflicts: [{ path: 'a', reason: 'both changed' }] }))).toBe(
+      'Reverted: 1 conflict.',
+    );
+  });
+});
