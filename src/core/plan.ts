@@ -1,0 +1,76 @@
+import type { Checkpoint, PlanEntry } from './model';
+import type { CaptureFacts, FileChange } from './ports';
+
+export interface PlanInput {
+  /** From the files as they are now to the checkpoint's. */
+  changes: FileChange[];
+  target: Pick<Checkpoint, 'files'>;
+  now: Pick<CaptureFacts, 'skipped' | 'partial'>;
+  /** Changed by the user's own hand since the agent's last change. */
+  yours: ReadonlySet<string>;
+  /** The checkpoint cannot know what these were at its moment. */
+  uncertain: ReadonlySet<string>;
+  /** Exact paths the user asked for: they are not kept for being uncertain. */
+  chosen: ReadonlySet<string>;
+  keepUserEdits: boolean;
+}
+
+/** What a restore of files would do, path by path. */
+export function planFiles(input: PlanInput): PlanEntry[] {
+  const out = new Map([...input.now.skipped, ...input.now.partial].map(({ path, reason }) => [path, reason]));
+  const unknownThen = new Map(input.target.files.partial.map(({ path, reason }) => [path, reason]));
+  return input.changes.map((change) => planOne(change, input, out, unknownThen));
+}
+
+function planOne(
+  change: FileChange,
+  input: PlanInput,
+  out: Map<string, string>,
+  unknownThen: Map<string, string>,
+): PlanEntry {
+  const { path } = change;
+  const flags = input.yours.has(path) ? { yours: true } : {};
+  const reason = out.get(path) ?? lies(path, out);
+  if (reason !== undefined) return { path, action: 'skip', reason, ...flags };
+  const then = unknownThen.get(path) ?? lies(path, unknownThen);
+  if (then !== undefined)
+    return { path, action: 'skip', reason: `could not be read when the checkpoint was made (${then})`, ...flags };
+  if (input.keepUserEdits && input.yours.has(path)) return { path, action: 'keep', reason: 'yours', ...flags };
+  if (input.uncertain.has(path) && !input.chosen.has(path))
+    return { path, action: 'keep', reason: 'uncertain', ...flags };
+  return { path, action: change.after ? 'write' : 'delete', ...flags };
+}
+
+/** The reason of a folder that the path lies in. */
+function lies(path: string, reasons: Map<string, string>): string | undefined {
+  for (let end = path.lastIndexOf('/'); end > 0; end = path.lastIndexOf('/', end - 1)) {
+    const reason = reasons.get(path.slice(0, end));
+    if (reason !== undefined) return reason;
+  }
+  return undefined;
+}
+
+export interface FolderPlan {
+  make: string[];
+  remove: string[];
+}
+
+/** Empty folders: those of the checkpoint come back, those made since go if they are still empty. */
+export function planFolders(
+  target: Pick<Checkpoint, 'files'>,
+  now: Pick<CaptureFacts, 'emptyDirs'>,
+  covers: (path: string) => boolean,
+): FolderPlan {
+  // The fast lane does not look at folders, so it cannot say what they were.
+  if (target.files.lane === 'paths') return { make: [], remove: [] };
+  const then = new Set(target.files.emptyDirs);
+  return {
+    make: target.files.emptyDirs.filter(covers),
+    remove: now.emptyDirs.filter((folder) => covers(folder) && !then.has(folder)),
+  };
+}
+
+/** More than 20 files and more than a third of the workspace's. */
+export function isMassDelete(deletions: number, fileCount: number): boolean {
+  return deletions > 20 && deletions * 3 > fileCount;
+}

@@ -1,0 +1,146 @@
+import type { ListFilter } from './api';
+import type { Change, Checkpoint, CheckpointId, GitFacet, Lane, PathReason, RestoreRecord } from './model';
+
+/** One file or link of a snapshot. */
+export interface FileVersion {
+  mode: number;
+  oid: string;
+}
+
+export interface FileChange {
+  path: string;
+  before: FileVersion | null;
+  after: FileVersion | null;
+}
+
+/** The newest checkpoint of this workspace, as far as the next one needs to know it. */
+export interface Previous {
+  id: CheckpointId;
+  tree: string;
+  session: string | null;
+  turn: number | null;
+  trigger: string;
+}
+
+/** What a capture found, before it is decided whether and how it becomes a checkpoint. */
+export interface CaptureFacts {
+  tree: string;
+  lane: Lane;
+  changed: FileChange[];
+  skipped: PathReason[];
+  partial: PathReason[];
+  emptyDirs: string[];
+  /** Found changed by this scan though nobody named them since the last one. */
+  uncertain: string[];
+  git: GitFacet | null;
+  previous: Previous | null;
+  /** The newest id in use, so that the next one is later. */
+  newestId: CheckpointId | null;
+}
+
+export interface CaptureRequest {
+  /** Known paths: the fast lane. */
+  paths?: string[];
+  /** Paths that must be read although ignore rules leave them out. */
+  include?: string[];
+  /** Longest wait for another process. */
+  waitMs: number;
+  signal?: AbortSignal;
+  /** The caller holds the exclusive lease. */
+  exclusive?: boolean;
+}
+
+/** The store of one workspace: the snapshots and their records. Implemented over git. */
+export interface SnapshotStore {
+  readonly root: string;
+  readonly folder: string;
+
+  /** Captures, lets `compose` decide, and publishes in one step; null from `compose` publishes nothing. */
+  capture(
+    request: CaptureRequest,
+    compose: (facts: CaptureFacts) => Promise<Checkpoint | null> | Checkpoint | null,
+  ): Promise<{ checkpoint: Checkpoint | null; facts: CaptureFacts }>;
+  /** What is on disk now, without a checkpoint. */
+  peek(signal?: AbortSignal): Promise<CaptureFacts>;
+
+  /** id -> commit of all local checkpoints. */
+  refs(): Map<CheckpointId, string>;
+  read(ids: CheckpointId[]): Promise<Checkpoint[]>;
+  /** Replaces a record; `change` may run again when another process was faster. */
+  update(id: CheckpointId, change: (checkpoint: Checkpoint) => Checkpoint): Promise<Checkpoint>;
+  remove(ids: CheckpointId[]): Promise<void>;
+
+  diff(from: string, to: string, paths?: string[]): Promise<FileChange[]>;
+  /** With line counts and, on request, a patch. */
+  changes(
+    from: string,
+    to: string,
+    options?: { paths?: string[]; patch?: boolean },
+  ): Promise<{ changes: Change[]; patch?: string }>;
+  lookup(tree: string, path: string): Promise<FileVersion | null>;
+  content(version: FileVersion): Promise<Uint8Array>;
+  size(version: FileVersion): Promise<number>;
+  countFiles(tree: string): Promise<number>;
+  /** Which of these paths are there on disk, whatever it is. */
+  present(paths: string[]): string[];
+  mergeFile(ours: Uint8Array, base: Uint8Array, theirs: Uint8Array): Promise<Uint8Array | null>;
+  /** Puts new content into the store, for merged files. */
+  addContent(data: Uint8Array): Promise<string>;
+
+  /** Nobody else captures, restores or prunes while `work` runs. */
+  exclusively<T>(purpose: string, waitMs: number, signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T>;
+  /** Writes and deletes exactly these paths; journalled, verified. The caller holds the exclusive lease. */
+  apply(request: ApplyRequest): Promise<ApplyResult>;
+  /** Finishes or rolls back a restore that died; null when there was none. */
+  recover(): Promise<RecoveryReport | null>;
+
+  /** Bytes that only these commits need: what deleting them would free. */
+  ownBytes(commits: string[], others: string[]): Promise<number>;
+  /** Calls back soon after any process changed a checkpoint. Returns the function that ends it. */
+  watch(listener: () => void): () => void;
+  sizes(): { bytes: number; borrowedBytes: number };
+  /** Frees what no checkpoint needs any more. */
+  collect(waitMs: number): Promise<{ freedBytes: number }>;
+  doctor(repair: boolean): Promise<Array<{ reason: string; message: string; repaired: boolean }>>;
+  close(): Promise<void>;
+}
+
+export interface ApplyRequest {
+  /** The safety checkpoint. */
+  safety: CheckpointId;
+  /** The tree of the workspace now. */
+  tree: string;
+  changes: FileChange[];
+  makeFolders: string[];
+  removeFolders: string[];
+  /** Becomes the safety checkpoint's `restore`, with the counts filled in, before the journal goes. */
+  record: Omit<RestoreRecord, 'restored' | 'deleted' | 'skipped' | 'touched'>;
+  /** A tree from elsewhere: links out of the root are refused. */
+  foreign: boolean;
+  signal?: AbortSignal;
+  onProgress?: (progress: { done: number; total: number }) => void;
+}
+
+export interface ApplyResult {
+  restored: string[];
+  deleted: string[];
+  skipped: PathReason[];
+  tree: string;
+}
+
+export interface RecoveryReport {
+  outcome: 'finished' | 'rolled-back';
+  safety: CheckpointId;
+  restored: string[];
+  deleted: string[];
+  /** Edited after the crash: left as they are. */
+  kept: PathReason[];
+}
+
+/** List, search and statistics; derived from the records. */
+export interface QueryIndex {
+  sync(refs: Map<CheckpointId, string>, load: (ids: CheckpointId[]) => Promise<Checkpoint[]>): Promise<void>;
+  query(filter: ListFilter): Checkpoint[];
+  flush(): Promise<void>;
+  close(): Promise<void>;
+}

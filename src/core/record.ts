@@ -1,0 +1,66 @@
+import type { CreateOptions } from './api';
+import type { Checkpoint, FilesFacet, RestoreRecord } from './model';
+import type { CaptureFacts } from './ports';
+import { titleOf } from './titles';
+import { nextId } from './ulid';
+
+const pathsKept = 500;
+const reasonsKept = 500;
+const uncertainKept = 2000;
+const promptKept = 500;
+
+export interface RecordInput extends Omit<CreateOptions, 'paths' | 'automatic' | 'signal'> {
+  /** The restore that is about to happen, for the title only: its record is filled in when it is done. */
+  announced?: Pick<RestoreRecord, 'operation' | 'target'>;
+  targetTitle?: string;
+}
+
+/** The record of a new checkpoint from what its maker says and what the capture found. */
+export function composeRecord(input: RecordInput, facts: CaptureFacts, now: number): Checkpoint {
+  const trigger = input.trigger ?? 'manual';
+  const turn = input.turn ? { ...input.turn, prompt: input.turn.prompt.slice(0, promptKept) } : null;
+  const name = input.name ?? null;
+  return {
+    id: nextId(facts.newestId, now),
+    name,
+    title: titleOf({
+      name,
+      trigger,
+      turn,
+      cause: input.cause,
+      task: input.task,
+      restore: input.announced,
+      targetTitle: input.targetTitle,
+    }),
+    description: input.description || null,
+    createdAt: new Date(now).toISOString(),
+    trigger,
+    pinned: input.pinned === true,
+    session: input.session ?? null,
+    turn,
+    files: filesFacet(facts),
+    git: facts.git,
+    task: input.task ?? null,
+    cause: input.cause ?? null,
+    restore: null,
+    origin: null,
+    metadata: input.metadata ?? {},
+  };
+}
+
+function filesFacet(facts: CaptureFacts): FilesFacet {
+  const { changed } = facts;
+  return {
+    tree: facts.tree,
+    commit: '',
+    lane: facts.lane,
+    added: changed.filter((change) => change.before === null).length,
+    modified: changed.filter((change) => change.before !== null && change.after !== null).length,
+    deleted: changed.filter((change) => change.after === null).length,
+    paths: changed.slice(0, pathsKept).map((change) => change.path),
+    skipped: facts.skipped.slice(0, reasonsKept),
+    partial: facts.partial,
+    emptyDirs: facts.emptyDirs,
+    ...(facts.uncertain.length > 0 ? { uncertain: facts.uncertain.slice(0, uncertainKept) } : {}),
+  };
+}

@@ -1,0 +1,218 @@
+import type { RestoreOptions } from './api';
+import { userChanged } from './attribution';
+import { CheckpointsError } from './errors';
+import type {
+  Checkpoint,
+  PlanEntry,
+  RestorePlan,
+  RestoreRecord,
+  RestoreResult,
+  RestoreScope,
+  TaskState,
+} from './model';
+import { isMassDelete, planFiles, planFolders } from './plan';
+import type { CaptureFacts, FileChange, SnapshotStore } from './ports';
+
+/** How many of the newest checkpoints are asked who changed a path last. */
+const attributionWindow = 200;
+const lockWaitMs = 30_000;
+
+/** The task facet, where a host has one. */
+export interface TaskPort {
+  read(): Promise<TaskState | null>;
+  /** Exactly this state, nothing merged; null clears it. */
+  replace(task: TaskState | null): Promise<void>;
+}
+
+export interface RestoreJob {
+  operation: RestoreRecord['operation'];
+  target: Checkpoint;
+  scope: RestoreScope[];
+  options: RestoreOptions;
+  /** Exactly these paths, for undo and redo; null: everything that differs. */
+  only?: string[] | null;
+  /** Other content than the target's tree, for revert-turn: computed from the files as they are. */
+  changes?: (facts: CaptureFacts) => Promise<FileChange[]>;
+  /** Makes the safety checkpoint's record. */
+  compose: (facts: CaptureFacts) => Checkpoint;
+}
+
+interface Planned {
+  entries: PlanEntry[];
+  changes: FileChange[];
+  massDelete: boolean;
+  fileCount: number;
+}
+
+/** Plans and carries out what changes the user's files. */
+export class Restorer {
+  constructor(
+    private readonly store: SnapshotStore,
+    private readonly task: TaskPort | null,
+  ) {}
+
+  async plan(job: Omit<RestoreJob, 'compose'>): Promise<RestorePlan> {
+    const { target, scope } = job;
+    this.check(job);
+    const planned = scope.includes('files')
+      ? await this.planned(job, await this.store.peek(job.options.signal), true)
+      : { entries: [], massDelete: false, fileCount: 0 };
+    return {
+      target: target.id,
+      scope,
+      entries: planned.entries,
+      massDelete: planned.massDelete,
+      fileCount: planned.fileCount,
+      ...(scope.includes('task') ? { task: target.task } : {}),
+    };
+  }
+
+  private check({ target, scope }: Pick<RestoreJob, 'target' | 'scope'>): void {
+    if (scope.length === 0) throw new CheckpointsError('invalid-argument', 'Nothing was chosen to be restored.');
+    if (scope.includes('task') && (!this.task || target.task === null))
+      throw new CheckpointsError('no-task', `The checkpoint "${target.title}" has no task state.`);
+  }
+
+  /** `look`: for people, with the flags that cost reading older checkpoints. */
+  private async planned(job: Omit<RestoreJob, 'compose'>, facts: CaptureFacts, look: boolean): Promise<Planned> {
+    const { target, options } = job;
+    const paths = options.paths ?? [];
+    const all = job.changes ? await job.changes(facts) : await this.store.diff(facts.tree, target.files.tree, paths);
+    const only = job.only ? new Set(job.only) : null;
+    const changes = only ? all.filter((change) => only.has(change.path)) : all;
+    if (paths.length > 0) await this.checkPaths(paths, facts.tree, target.files.tree);
+    const flags = look || options.keepUserEdits === true;
+    const entries = planFiles({
+      changes,
+      target,
+      now: facts,
+      yours: flags ? await this.yours(changes, facts) : new Set(),
+      uncertain: await this.uncertain(target, facts),
+      chosen: new Set([...paths, ...(job.only ?? [])]),
+      keepUserEdits: options.keepUserEdits === true,
+    });
+    const acts = new Set(entries.filter((e) => e.action === 'write' || e.action === 'delete').map((e) => e.path));
+    const deletions = entries.filter((entry) => entry.action === 'delete').length;
+    // Counting all files is only worth it when there is much to delete.
+    const fileCount = look || deletions > 20 ? await this.store.countFiles(facts.tree) : 0;
+    return {
+      entries,
+      changes: changes.filter((change) => acts.has(change.path)),
+      massDelete: isMassDelete(deletions, fileCount),
+      fileCount,
+    };
+  }
+
+  private async checkPaths(paths: string[], ...trees: string[]): Promise<void> {
+    for (const path of paths) {
+      if (path === '') continue;
+      const found = await Promise.all(trees.map((tree) => this.store.lookup(tree, path)));
+      if (found.every((version) => version === null))
+        throw new CheckpointsError('not-in-checkpoint', `${path} is neither in the checkpoint nor in the workspace.`);
+    }
+  }
+
+  private async yours(changes: FileChange[], facts: CaptureFacts): Promise<Set<string>> {
+    if (changes.length === 0) return new Set();
+    const ids = [...this.store.refs().keys()].sort().slice(-attributionWindow);
+    const checkpoints = await this.store.read(ids);
+    const nowChanged = new Set(facts.changed.map((change) => change.path));
+    return userChanged(
+      checkpoints,
+      nowChanged,
+      changes.map((change) => change.path),
+    );
+  }
+
+  /** What a later scan found changed though nobody had named it: at a point of the fast lane it is not known. */
+  private async uncertain(target: Checkpoint, facts: CaptureFacts): Promise<Set<string>> {
+    if (target.files.lane === 'scan') return new Set();
+    const later = [...this.store.refs().keys()].filter((id) => id > target.id).sort();
+    for (const id of later) {
+      const [record] = await this.store.read([id]);
+      if (record?.files.lane === 'scan') return new Set(record.files.uncertain ?? []);
+    }
+    return new Set(facts.uncertain);
+  }
+
+  async run(job: RestoreJob): Promise<RestoreResult> {
+    this.check(job);
+    return this.store.exclusively(job.operation, lockWaitMs, job.options.signal, () => this.runAlone(job));
+  }
+
+  private async runAlone(job: RestoreJob): Promise<RestoreResult> {
+    const { scope, options } = job;
+    const withFiles = scope.includes('files');
+    let planned: Planned = { entries: [], changes: [], massDelete: false, fileCount: 0 };
+    let include: string[] = [];
+    for (;;) {
+      const unseen: string[] = [];
+      const { checkpoint: safety, facts } = await this.store.capture(
+        { waitMs: lockWaitMs, signal: options.signal, exclusive: true, include },
+        async (now) => {
+          if (withFiles) planned = await this.planned(job, now, false);
+          unseen.push(...this.unseen(planned.changes, include));
+          if (unseen.length > 0) return null;
+          this.refuseMassDelete(job, planned);
+          return job.compose(now);
+        },
+      );
+      if (safety) return this.carryOut(job, planned, safety, facts);
+      include = [...include, ...unseen];
+    }
+  }
+
+  /** Files that ignore rules leave out, but the checkpoint has: they are captured before they are overwritten. */
+  private unseen(changes: FileChange[], known: string[]): string[] {
+    const fresh = changes.filter((change) => change.before === null).map((change) => change.path);
+    return this.store.present(fresh).filter((path) => !known.includes(path));
+  }
+
+  private refuseMassDelete(job: RestoreJob, planned: Planned): void {
+    const deliberate = job.operation === 'undo' || job.operation === 'redo' || job.options.allowMassDelete === true;
+    if (!planned.massDelete || deliberate) return;
+    const count = planned.entries.filter((entry) => entry.action === 'delete').length;
+    throw new CheckpointsError(
+      'mass-delete',
+      `This would delete ${count} of ${planned.fileCount} files. Confirm that this is what you want.`,
+      { details: { deletions: count, files: planned.fileCount } },
+    );
+  }
+
+  private async carryOut(
+    job: RestoreJob,
+    planned: Planned,
+    safety: Checkpoint,
+    facts: CaptureFacts,
+  ): Promise<RestoreResult> {
+    const { target, scope, options } = job;
+    const paths = options.paths ?? [];
+    const covers = (path: string): boolean =>
+      paths.length === 0 || paths.some((p) => p === '' || path === p || path.startsWith(`${p}/`));
+    const folders =
+      scope.includes('files') && !job.changes ? planFolders(target, facts, covers) : { make: [], remove: [] };
+    const kept = planned.entries.filter((entry) => entry.action === 'keep');
+    const skipped = planned.entries.filter((entry) => entry.action === 'skip');
+    const result = await this.store.apply({
+      safety: safety.id,
+      tree: facts.tree,
+      changes: planned.changes,
+      makeFolders: folders.make,
+      removeFolders: folders.remove,
+      record: { operation: job.operation, target: target.id, scope, session: null, kept: kept.length },
+      foreign: target.origin !== null,
+      signal: options.signal,
+      onProgress: options.onProgress,
+    });
+    if (scope.includes('task')) await this.task?.replace(target.task);
+    const reasons = (entries: PlanEntry[]) => entries.map(({ path, reason }) => ({ path, reason: reason ?? '' }));
+    return {
+      restored: result.restored,
+      deleted: result.deleted,
+      kept: reasons(kept),
+      skipped: [...reasons(skipped), ...result.skipped],
+      session: null,
+      undo: safety.id,
+    };
+  }
+}

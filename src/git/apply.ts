@@ -1,0 +1,253 @@
+import { randomBytes } from 'node:crypto';
+import { existsSync, mkdirSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { CheckpointsError } from '../core/errors';
+import type { PathReason } from '../core/model';
+import type { ApplyRequest, ApplyResult, FileChange, FileVersion, RecoveryReport } from '../core/ports';
+import { stagePrefix } from './exclusions';
+import { parentOf } from './file-reader';
+import { readJournal, removeJournal, writeJournal, type Journal } from './journal';
+import type { GitStore } from './store';
+import { modes, type Leaf } from './trees';
+import { collisions, linkLeavesRoot, unsafePath } from './trust';
+import { WorkingFiles } from './working-files';
+
+/** So few files are synced one by one; more would cost minutes, and the store has every byte anyway. */
+const syncLimit = 64;
+
+/**
+ * Stages all new content beside the store (or in the root, on another volume), writes the journal, then deletes
+ * and renames. A full disk is met while staging, when nothing was touched. A death later is finished by
+ * `recoverRestore`, since before and after of every path are in the store.
+ */
+export async function applyFiles(store: GitStore, request: ApplyRequest): Promise<ApplyResult> {
+  const files = new WorkingFiles(store.root, store.file.objectFormat);
+  const refused = await refuse(store, request);
+  const skip = new Map(refused.map((entry) => [entry.path, entry.reason]));
+  const changes = request.changes.filter((change) => !skip.has(change.path));
+  const stage = stageFolder(store);
+  const journal = {
+    safety: request.safety,
+    tree: request.tree,
+    stage,
+    changes,
+    makeFolders: request.makeFolders,
+    removeFolders: request.removeFolders,
+    record: request.record,
+    startedAt: new Date().toISOString(),
+  };
+  writeJournal(store.layout.journal, { phase: 'staging', ...journal });
+  try {
+    await stageAll(store, files, changes, stage, request);
+  } catch (error) {
+    rmSync(stage, { recursive: true, force: true });
+    removeJournal(store.layout.journal);
+    throw error;
+  }
+  writeJournal(store.layout.journal, { phase: 'applying', ...journal });
+  const outcome = await perform(store, files, changes, stage, request.onProgress);
+  folders(files, request, changes);
+  const result = await finish(store, files, request.tree, changes, outcome);
+  const skipped = [...refused, ...result.skipped];
+  await fillIn(store, journal, { ...result, skipped });
+  rmSync(stage, { recursive: true, force: true });
+  removeJournal(store.layout.journal);
+  return { ...result, skipped };
+}
+
+/** More touched paths than this are found again by comparing trees. */
+const touchedLimit = 5000;
+
+/** Undo knows a restore by its safety checkpoint's record, so it is there before the journal goes. */
+async function fillIn(
+  store: GitStore,
+  journal: Pick<Journal, 'safety' | 'record'>,
+  result: Pick<ApplyResult, 'restored' | 'deleted' | 'skipped'>,
+): Promise<void> {
+  const touched = [...result.restored, ...result.deleted];
+  await store.updateLeased(journal.safety, (checkpoint) => ({
+    ...checkpoint,
+    restore: {
+      ...journal.record,
+      restored: result.restored.length,
+      deleted: result.deleted.length,
+      skipped: result.skipped.length,
+      touched: touched.length <= touchedLimit ? touched : null,
+    },
+  }));
+}
+
+/** Paths and links that no tree may bring in. */
+async function refuse(store: GitStore, request: ApplyRequest): Promise<PathReason[]> {
+  const out: PathReason[] = [];
+  for (const { path, after } of request.changes) {
+    const why = unsafePath(path);
+    if (why) out.push({ path, reason: why });
+    else if (request.foreign && after?.mode === modes.link) {
+      const target = Buffer.from(await store.content(after)).toString('utf8');
+      if (linkLeavesRoot(path, target)) out.push({ path, reason: 'a link out of the workspace' });
+    }
+  }
+  if (ignoresCase(store.root)) out.push(...collisions(request.changes.filter((c) => c.after).map((c) => c.path)));
+  return out;
+}
+
+function ignoresCase(root: string): boolean {
+  const other = root.toUpperCase() === root ? root.toLowerCase() : root.toUpperCase();
+  try {
+    return statSync(other).ino === statSync(root).ino;
+  } catch {
+    return false; // no such folder: upper and lower case are different names here
+  }
+}
+
+function stageFolder(store: GitStore): string {
+  const name = randomBytes(6).toString('hex');
+  const beside = statSync(store.folder).dev === statSync(store.root).dev;
+  return beside ? join(store.folder, `stage-${name}`) : join(store.root, stagePrefix + name);
+}
+
+async function stageAll(
+  store: GitStore,
+  files: WorkingFiles,
+  changes: FileChange[],
+  stage: string,
+  request: ApplyRequest,
+): Promise<void> {
+  mkdirSync(stage, { recursive: true, mode: 0o700 });
+  const writes = changes.filter((change) => change.after).length;
+  for (const [i, { after }] of changes.entries()) {
+    if (request.signal?.aborted) throw new CheckpointsError('cancelled', 'Cancelled; nothing was changed.');
+    if (after) files.stage(join(stage, String(i)), after.mode, await store.content(after), writes <= syncLimit);
+  }
+}
+
+interface Outcome {
+  done: Set<string>;
+  skipped: PathReason[];
+}
+
+/** Deletions first, deepest first: a file may become a folder, a folder a link. */
+async function perform(
+  store: GitStore,
+  files: WorkingFiles,
+  changes: FileChange[],
+  stage: string,
+  onProgress?: ApplyRequest['onProgress'],
+): Promise<Outcome> {
+  const outcome: Outcome = { done: new Set(), skipped: [] };
+  const order = changes.map((change, i) => ({ change, i }));
+  const deletions = order.filter(({ change }) => !change.after).reverse();
+  const writes = order.filter(({ change }) => change.after);
+  let sliceEnds = Date.now() + 15;
+  for (const { change, i } of [...deletions, ...writes]) {
+    const why = performOne(files, change, join(stage, String(i)));
+    if (why) outcome.skipped.push({ path: change.path, reason: why });
+    else outcome.done.add(change.path);
+    onProgress?.({ done: outcome.done.size + outcome.skipped.length, total: changes.length });
+    if (Date.now() > sliceEnds) {
+      await new Promise((next) => setImmediate(next));
+      sliceEnds = Date.now() + 15;
+    }
+  }
+  return outcome;
+}
+
+/** Only what still is what the safety checkpoint holds may be replaced. */
+function performOne(files: WorkingFiles, change: FileChange, staged: string): string | null {
+  const now = files.leafAt(change.path);
+  if (now === 'unreadable') return 'cannot be read, so it would not be saved';
+  if (!sameVersion(now, change.before)) return 'changed meanwhile';
+  if (change.after) return files.place(staged, change.path, change.after.mode);
+  files.delete(change.path);
+  for (let folder = parentOf(change.path); folder !== ''; folder = parentOf(folder))
+    if (!files.removeIfEmpty(folder)) break;
+  return null;
+}
+
+function folders(
+  files: WorkingFiles,
+  request: Pick<ApplyRequest, 'makeFolders' | 'removeFolders'>,
+  changes: FileChange[],
+): void {
+  const written = new Set(changes.filter((c) => c.after).map((c) => c.path));
+  for (const folder of [...request.removeFolders].sort().reverse()) files.removeIfEmpty(folder);
+  for (const folder of request.makeFolders) if (!written.has(folder)) files.makeFolder(folder);
+}
+
+/** Reads everything back, and makes what is there now the base of the next capture. */
+async function finish(
+  store: GitStore,
+  files: WorkingFiles,
+  tree: string,
+  changes: FileChange[],
+  outcome: Outcome,
+): Promise<ApplyResult> {
+  const restored: string[] = [];
+  const deleted: string[] = [];
+  const skipped = [...outcome.skipped];
+  const applied = new Map<string, Leaf | null>();
+  for (const change of changes) {
+    if (!outcome.done.has(change.path)) continue;
+    if (!sameVersion(files.leafAt(change.path), change.after)) {
+      skipped.push({ path: change.path, reason: 'changed again right after it was restored' });
+      continue;
+    }
+    applied.set(change.path, change.after);
+    (change.after ? restored : deleted).push(change.path);
+  }
+  const writer = store.newWriter();
+  const after = await store.trees.update(tree, applied, writer);
+  await writer.flush();
+  await store.setBase(after, null);
+  return { restored, deleted, skipped, tree: after };
+}
+
+function sameVersion(a: FileVersion | null | 'unreadable', b: FileVersion | null): boolean {
+  if (a === 'unreadable') return false;
+  return a === null || b === null ? a === b : a.mode === b.mode && a.oid === b.oid;
+}
+
+/**
+ * A journal without its process: what was only staged is dropped, what was begun is finished. A path that is
+ * neither what it was nor what it should become was edited since: it is kept, and named.
+ */
+export async function recoverRestore(store: GitStore): Promise<RecoveryReport | null> {
+  if (!existsSync(store.layout.journal)) return null;
+  return store.exclusively('recovery', 30_000, undefined, async () => {
+    const journal = readJournal(store.layout.journal);
+    if (!journal) return null;
+    const report = journal.phase === 'staging' ? dropped(journal) : await finished(store, journal);
+    rmSync(journal.stage, { recursive: true, force: true });
+    removeJournal(store.layout.journal);
+    return report;
+  });
+}
+
+function dropped(journal: Journal): RecoveryReport {
+  return { outcome: 'rolled-back', safety: journal.safety, restored: [], deleted: [], kept: [] };
+}
+
+async function finished(store: GitStore, journal: Journal): Promise<RecoveryReport> {
+  const files = new WorkingFiles(store.root, store.file.objectFormat);
+  const done = new Set<string>();
+  const kept: PathReason[] = [];
+  const again: FileChange[] = [];
+  for (const change of journal.changes) {
+    const now = files.leafAt(change.path);
+    if (sameVersion(now, change.after)) done.add(change.path);
+    else if (sameVersion(now, change.before)) again.push(change);
+    else kept.push({ path: change.path, reason: 'edited after the interruption' });
+  }
+  rmSync(journal.stage, { recursive: true, force: true });
+  mkdirSync(journal.stage, { recursive: true, mode: 0o700 });
+  for (const [i, { after }] of again.entries())
+    if (after) files.stage(join(journal.stage, String(i)), after.mode, await store.content(after), false);
+  const outcome = await perform(store, files, again, journal.stage);
+  folders(files, journal, journal.changes);
+  for (const path of outcome.done) done.add(path);
+  const result = await finish(store, files, journal.tree, journal.changes, { done, skipped: [] });
+  kept.push(...outcome.skipped, ...result.skipped);
+  await fillIn(store, journal, { ...result, skipped: kept });
+  return { outcome: 'finished', safety: journal.safety, restored: result.restored, deleted: result.deleted, kept };
+}

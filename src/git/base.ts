@@ -1,0 +1,44 @@
+import type { GitFacet } from '../core/model';
+import type { Previous } from '../core/ports';
+import { parseCommit } from './records';
+
+/**
+ * `refs/base`: what this workspace's files were at the last local capture or restore, and what the next capture
+ * must know. It is a commit, because some git clients stumble over refs to trees.
+ */
+export interface Base {
+  tree: string;
+  commit: string;
+  /** Counts captures; tells what was named before and after a scan began. */
+  seq: number;
+  /** Every path named since the last scan, with the capture that named it: each is read again by the next one. */
+  named: Record<string, number>;
+  /** Ignored paths that a tool named: they belong to the workspace's files from then on. */
+  forced: string[];
+  emptyDirs: string[];
+  previous: Previous | null;
+  newestId: string | null;
+  git: GitFacet | null;
+}
+
+export type BaseState = Omit<Base, 'tree' | 'commit'>;
+
+export const emptyBase: BaseState = {
+  seq: 0,
+  named: {},
+  forced: [],
+  emptyDirs: [],
+  previous: null,
+  newestId: null,
+  git: null,
+};
+
+export function baseMessage(state: BaseState): string {
+  return `base\n\n${JSON.stringify(state)}\n`;
+}
+
+export function decodeBase(data: Buffer, commit: string): Base {
+  const { tree, message } = parseCommit(data);
+  const state = JSON.parse(message.split('\n')[2] ?? '{}') as Partial<BaseState>;
+  return { ...emptyBase, ...state, tree, commit };
+}

@@ -1,0 +1,108 @@
+import { realpathSync } from 'node:fs';
+import { basename, dirname, isAbsolute, relative, resolve, sep } from 'node:path';
+import { CheckpointsError } from '../core/errors';
+import type { PathReason } from '../core/model';
+import type { Exclusions } from './exclusions';
+import { FileReader, type Found } from './file-reader';
+import type { PackWriter } from './pack-writer';
+import type { Leaf } from './trees';
+
+export interface ReadResult {
+  /** Paths as they are on disk; null: not there. */
+  leaves: Map<string, Leaf | null>;
+  skipped: PathReason[];
+  partial: PathReason[];
+  bytes: number;
+}
+
+/** Reads paths into the store, a slice of time at once: the editor's or agent's loop must not stand still. */
+export async function readPaths(
+  root: string,
+  paths: Iterable<string>,
+  exclusions: Exclusions,
+  maxFileSize: number,
+  writer: PackWriter,
+  signal?: AbortSignal,
+  onFound?: (path: string, found: Found, oid: string) => void,
+): Promise<ReadResult> {
+  const reader = new FileReader(root, maxFileSize);
+  const result: ReadResult = { leaves: new Map(), skipped: [], partial: [], bytes: 0 };
+  let sliceEnds = Date.now() + 15;
+  for (const path of paths) {
+    const out = exclusions.why(path);
+    if (out) {
+      // It is out, even where an older snapshot or the user's repository had it.
+      result.leaves.set(path, null);
+      if (out === 'excluded') result.skipped.push({ path, reason: 'excluded' });
+      continue;
+    }
+    const found = reader.read(path);
+    switch (found.kind) {
+      case 'file':
+      case 'link': {
+        const oid = writer.add('blob', found.data);
+        result.leaves.set(path, { mode: found.mode, oid });
+        result.bytes += found.data.length;
+        onFound?.(path, found, oid);
+        break;
+      }
+      case 'too-large':
+        result.leaves.set(path, null);
+        result.skipped.push({ path, reason: 'too-large', size: found.size });
+        break;
+      case 'unreadable':
+        // The tree keeps what it had; the record says that it is not what is on disk.
+        result.partial.push({ path, reason: found.reason });
+        break;
+      default:
+        result.leaves.set(path, null);
+    }
+    if (writer.full) await writer.flush();
+    if (Date.now() > sliceEnds) {
+      if (signal?.aborted) throw new CheckpointsError('cancelled', 'Cancelled.');
+      await new Promise((next) => setImmediate(next));
+      sliceEnds = Date.now() + 15;
+    }
+  }
+  return result;
+}
+
+export interface NamedPaths {
+  inside: string[];
+  outside: PathReason[];
+}
+
+/** A tool's paths, absolute or relative, as paths of this workspace. */
+export function normalisePaths(root: string, paths: string[]): NamedPaths {
+  const inside = new Set<string>();
+  const outside: PathReason[] = [];
+  for (const path of paths) {
+    const full = resolve(root, path);
+    const real = resolveParents(full);
+    const below = relative(root, real);
+    if (below === '' || below === '..' || below.startsWith(`..${sep}`) || isAbsolute(below)) {
+      outside.push({ path, reason: 'outside the workspace' });
+      continue;
+    }
+    const plain = sep === '/' ? below : below.split(sep).join('/');
+    if (plain.split('/').some((part) => part.toLowerCase() === '.git'))
+      outside.push({ path, reason: 'inside a git folder' });
+    else inside.add(plain);
+  }
+  return { inside: [...inside], outside };
+}
+
+/** Follows links in the folders on the way, not the last component: it may be a link that is a file of ours. */
+function resolveParents(full: string): string {
+  const name = full.slice(full.lastIndexOf(sep) + 1);
+  const missing: string[] = [];
+  for (let folder = dirname(full); ; folder = dirname(folder)) {
+    try {
+      return resolve(realpathSync.native(folder), ...missing, name);
+    } catch {
+      // It does not exist yet: look at the folder above.
+      if (dirname(folder) === folder) return full;
+      missing.unshift(basename(folder));
+    }
+  }
+}

@@ -1,0 +1,152 @@
+import { existsSync, readFileSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { join, sep } from 'node:path';
+import type { Problem } from '../core/api';
+import { readJournal } from './journal';
+import { rawAttributes, readWorkspaceFile } from './layout';
+import { writeFileDurably } from './durable';
+import { isMissing } from './refs';
+import { runGit, safeFlags, storeEnv } from './run';
+import type { GitStore } from './store';
+
+/** Looks at everything a crash, a full disk or a stray hand can have done; mends what can only get better. */
+export async function diagnose(store: GitStore, repair: boolean): Promise<Problem[]> {
+  const problems: Problem[] = [];
+  const report = async (reason: string, message: string, mend?: () => Promise<void> | void): Promise<void> => {
+    let repaired = false;
+    if (repair && mend) {
+      await mend();
+      repaired = true;
+    }
+    problems.push({ reason, message, repaired });
+  };
+  await checkJournal(store, report);
+  await checkLayout(store, report);
+  await checkLocks(store, report);
+  await checkRefs(store, report);
+  await checkOverlaps(store, report);
+  return problems;
+}
+
+type Report = (reason: string, message: string, mend?: () => Promise<void> | void) => Promise<void>;
+
+async function checkJournal(store: GitStore, report: Report): Promise<void> {
+  const path = store.layout.journal;
+  if (!existsSync(path)) return;
+  try {
+    readJournal(path);
+  } catch {
+    await report('journal-damaged', 'The journal of an interrupted restore is damaged.', () =>
+      renameSync(path, `${path}.damaged-${Date.now()}`),
+    );
+    return;
+  }
+  await report('restore-interrupted', 'A restore was interrupted.', async () => void (await store.recover()));
+}
+
+async function checkLayout(store: GitStore, report: Report): Promise<void> {
+  const { gitDir, objects, home } = store.layout;
+  const attributes = join(gitDir, 'info', 'attributes');
+  if (readOr(attributes) !== rawAttributes)
+    await report('attributes', 'The store would not keep bytes exactly.', () =>
+      writeFileDurably(attributes, rawAttributes),
+    );
+  const alternates = join(objects, 'info', 'alternates');
+  if (existsSync(store.layout.borrowed) && readOr(alternates) !== '../../borrowed/objects\n')
+    await report('alternates', 'The store does not see the objects it shares with your repository.', () =>
+      writeFileDurably(alternates, '../../borrowed/objects\n'),
+    );
+  if (process.platform !== 'win32' && (statSync(home).mode & 0o077) !== 0)
+    await report('permissions', 'Other users of this machine can read the store.', async () => {
+      const { chmodSync } = await import('node:fs');
+      chmodSync(home, 0o700);
+    });
+}
+
+/** Locks are held for milliseconds; one that is minutes old belongs to nobody. */
+async function checkLocks(store: GitStore, report: Report): Promise<void> {
+  for (const path of lockFiles(store.layout.gitDir)) {
+    if (Date.now() - statSync(path).mtimeMs < 60_000) continue;
+    await report('stale-lock', `A lock was left behind: ${path.slice(store.layout.gitDir.length + 1)}.`, () =>
+      rmSync(path, { force: true }),
+    );
+  }
+}
+
+function lockFiles(folder: string): string[] {
+  const out: string[] = [];
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory() && entry.name !== 'objects') out.push(...lockFiles(path));
+    else if (entry.name.endsWith('.lock')) out.push(path);
+  }
+  return out;
+}
+
+async function checkRefs(store: GitStore, report: Report): Promise<void> {
+  const damaged: string[] = [];
+  const refs = store.refsOf.list('refs/', (ref) => damaged.push(ref));
+  for (const ref of damaged)
+    await report('ref-damaged', `${ref} is damaged.`, () => {
+      const aside = join(store.folder, 'damaged', ref.split('/').join('_'));
+      writeFileDurably(aside, readOr(join(store.layout.gitDir, ref)) ?? '');
+      rmSync(join(store.layout.gitDir, ref), { force: true });
+    });
+  for (const [name, commit] of refs) {
+    const lost = await missingBelow(store, commit);
+    if (!lost) continue;
+    const isBase = name === 'base' || name === 'scan';
+    const what = isBase ? `refs/${name}` : `The checkpoint ${name.replace(/^checkpoints\//, '')}`;
+    // A checkpoint with missing content still has the rest: it is reported, never deleted.
+    await report(
+      'object-missing',
+      `${what} has lost content: ${lost}`,
+      isBase ? () => rmSync(join(store.layout.gitDir, 'refs', name), { force: true }) : undefined,
+    );
+  }
+}
+
+/** Whether everything a commit needs is there and whole; says what is not. */
+async function missingBelow(store: GitStore, commit: string): Promise<string | null> {
+  const result = await runGit(
+    [
+      ...safeFlags,
+      `--git-dir=${store.layout.gitDir}`,
+      'rev-list',
+      '--objects',
+      '--no-walk',
+      '--missing=print',
+      '--quiet',
+      commit,
+    ],
+    { cwd: store.layout.gitDir, env: storeEnv(), accept: [1, 128], timeoutMs: 300_000 },
+  );
+  if (result.code !== 0) return result.stderr.trim().split('\n')[0] ?? 'unreadable';
+  const missing = result.stdout.toString('latin1').match(/^\?[0-9a-f]+/gm);
+  return missing ? `${missing.length} objects` : null;
+}
+
+/** Two stores of which one's root lies in the other's would both claim the same files. */
+async function checkOverlaps(store: GitStore, report: Report): Promise<void> {
+  const all = join(store.layout.home, 'workspaces');
+  for (const id of readdirSync(all)) {
+    const folder = join(all, id);
+    if (folder === store.folder) continue;
+    let root: string | undefined;
+    try {
+      root = readWorkspaceFile(join(folder, 'workspace.json'))?.root;
+    } catch {
+      continue; // that workspace's own doctor tells
+    }
+    if (root && (root.startsWith(store.root + sep) || store.root.startsWith(root + sep)))
+      await report('overlap', `${root} has checkpoints of its own, and overlaps with ${store.root}.`);
+  }
+}
+
+function readOr(path: string): string | null {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    if (isMissing(error)) return null;
+    throw error;
+  }
+}

@@ -1,0 +1,61 @@
+import { createHash } from 'node:crypto';
+import ignore, { type Ignore } from 'ignore';
+
+/** Secrets and credential files of the usual tools: never captured, never touched by a restore. */
+export const secretPatterns: readonly string[] = [
+  '.env',
+  '.env.*',
+  '*.pem',
+  '*.key',
+  'id_rsa*',
+  'id_ed25519*',
+  '*.p12',
+  '*.pfx',
+  '.netrc',
+  '.npmrc',
+  '.pypirc',
+  '.pgpass',
+  '.git-credentials',
+  '.aws/credentials',
+  '.docker/config.json',
+  '.kube/config',
+  'credentials.json',
+];
+
+/** Ours: they must not travel back in time with the files. */
+const ownPatterns = [
+  '/.opencode/plugin/opencode-checkpoints.js',
+  '/.opencode/plugins/opencode-checkpoints.js',
+  '/.opencode/state/',
+];
+
+export const stagePrefix = '.opencode-checkpoints-stage-';
+
+/** Decides what is always out, whatever ignore files say. `!pattern` in the settings lifts a default. */
+export class Exclusions {
+  private readonly secrets: Ignore;
+  private readonly own: Ignore;
+
+  constructor(readonly patterns: readonly string[]) {
+    this.secrets = ignore({ allowRelativePaths: true }).add([...secretPatterns, ...patterns]);
+    this.own = ignore({ allowRelativePaths: true }).add([...ownPatterns, `/${stagePrefix}*/`]);
+  }
+
+  /** `own` ones are not worth naming in a record; `excluded` ones are. */
+  why(path: string): 'own' | 'excluded' | null {
+    if (path === '' || path.startsWith('/')) return null;
+    if (this.own.ignores(path)) return 'own';
+    return this.secrets.ignores(path) ? 'excluded' : null;
+  }
+
+  /** Short name of the rules: captures made under other rules are not comparable entry by entry. */
+  fingerprint(maxFileSize: number): string {
+    const text = JSON.stringify([secretPatterns, ownPatterns, this.patterns, maxFileSize]);
+    return createHash('sha256').update(text).digest('hex').slice(0, 12);
+  }
+
+  /** Whole folders can be kept out of git's walk as well; files are filtered here, so that they can be named. */
+  get folderPatterns(): string[] {
+    return [`/${stagePrefix}*/`, ...this.patterns.filter((p) => p.endsWith('/') && !p.startsWith('!'))];
+  }
+}

@@ -1,0 +1,111 @@
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readSync,
+  readlinkSync,
+  type BigIntStats,
+} from 'node:fs';
+import { fsPath } from './path-bytes';
+import { isMissing } from './refs';
+import { modes } from './trees';
+
+/** What lies at a path of the workspace right now. */
+export type Found =
+  | { kind: 'file' | 'link'; mode: number; data: Buffer; stat: BigIntStats }
+  | { kind: 'missing' }
+  | { kind: 'folder' }
+  | { kind: 'special' }
+  | { kind: 'too-large'; size: number }
+  | { kind: 'unreadable'; reason: string };
+
+const attempts = 3;
+
+/**
+ * Reads files exactly as they are. A path below a symlink is `missing`: it is not a file of this workspace.
+ * A file that changes while it is read is read again, and given up as unreadable rather than stored torn.
+ */
+export class FileReader {
+  private real = new Map<string, boolean>();
+
+  constructor(
+    private readonly root: string,
+    private readonly maxFileSize: number,
+  ) {}
+
+  read(path: string): Found {
+    try {
+      if (!this.isRealFolder(parentOf(path))) return { kind: 'missing' };
+      for (let i = 0; i < attempts; i++) {
+        const found = this.readOnce(path);
+        if (found) return found;
+      }
+      return { kind: 'unreadable', reason: 'changed while it was read' };
+    } catch (error) {
+      if (isMissing(error)) return { kind: 'missing' };
+      const code = (error as NodeJS.ErrnoException).code ?? String(error);
+      return { kind: 'unreadable', reason: code };
+    }
+  }
+
+  /** null: it changed meanwhile. */
+  private readOnce(path: string): Found | null {
+    const full = fsPath(this.root, path);
+    const seen = lstatSync(full, { bigint: true });
+    if (seen.isSymbolicLink()) {
+      const data = readlinkSync(full, { encoding: 'buffer' }) as unknown as Buffer;
+      return { kind: 'link', mode: modes.link, data, stat: seen };
+    }
+    if (seen.isDirectory()) return { kind: 'folder' };
+    if (!seen.isFile()) return { kind: 'special' };
+    if (seen.size > BigInt(this.maxFileSize)) return { kind: 'too-large', size: Number(seen.size) };
+    const fd = openSync(full, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0));
+    try {
+      const before = fstatSync(fd, { bigint: true });
+      if (!before.isFile() || before.size > BigInt(this.maxFileSize)) return null;
+      const data = readAll(fd, Number(before.size));
+      const after = fstatSync(fd, { bigint: true });
+      const torn = before.mtimeNs !== after.mtimeNs || before.size !== after.size || data.length !== Number(after.size);
+      if (torn) return null;
+      const mode = (Number(before.mode) & 0o100) !== 0 ? modes.executable : modes.file;
+      return { kind: 'file', mode, data, stat: before };
+    } finally {
+      closeSync(fd);
+    }
+  }
+
+  private isRealFolder(folder: string): boolean {
+    if (folder === '') return true;
+    const known = this.real.get(folder);
+    if (known !== undefined) return known;
+    let real = this.isRealFolder(parentOf(folder));
+    if (real) {
+      try {
+        real = lstatSync(fsPath(this.root, folder)).isDirectory();
+      } catch (error) {
+        if (!isMissing(error)) throw error;
+        real = false;
+      }
+    }
+    this.real.set(folder, real);
+    return real;
+  }
+}
+
+function readAll(fd: number, size: number): Buffer {
+  // One byte more than expected tells a file that grew.
+  const data = Buffer.allocUnsafe(size + 1);
+  let length = 0;
+  for (;;) {
+    const got = readSync(fd, data, length, data.length - length, null);
+    length += got;
+    if (got === 0 || length === data.length) return data.subarray(0, length);
+  }
+}
+
+export function parentOf(path: string): string {
+  const slash = path.lastIndexOf('/');
+  return slash < 0 ? '' : path.slice(0, slash);
+}

@@ -1,0 +1,146 @@
+import { randomBytes } from 'node:crypto';
+import { chmodSync, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { CheckpointsError } from '../core/errors';
+import { readJson, writeFileDurably } from './durable';
+import type { HashName } from './pack-writer';
+import { workspaceFolder } from './roots';
+
+export const formatVersion = 1;
+
+export interface WorkspaceFile {
+  root: string;
+  format: number;
+  created: string;
+  objectFormat: HashName;
+}
+
+/** Where everything of one workspace lies. */
+export interface Layout {
+  home: string;
+  folder: string;
+  gitDir: string;
+  objects: string;
+  /** Objects hard-linked from the user's repository; an alternate of `objects`. */
+  borrowed: string;
+  leases: string;
+  scan: string;
+  journal: string;
+}
+
+export function layoutOf(home: string, root: string): Layout {
+  return layoutIn(home, workspaceFolder(home, root));
+}
+
+export function layoutIn(home: string, folder: string): Layout {
+  const gitDir = join(folder, 'snapshots.git');
+  return {
+    home,
+    folder,
+    gitDir,
+    objects: join(gitDir, 'objects'),
+    borrowed: join(folder, 'borrowed', 'objects'),
+    leases: join(folder, 'leases'),
+    scan: join(folder, 'scan'),
+    journal: join(folder, 'journal.json'),
+  };
+}
+
+/** Raw bytes whatever the user's .gitattributes say; this file has the highest precedence. */
+export const rawAttributes = '* -text -eol -ident -filter -working-tree-encoding\n';
+
+/** Opens the store of a workspace, or makes it. A store of a newer format is refused, not touched. */
+export function ensureStore(layout: Layout, root: string, objectFormat: () => HashName): WorkspaceFile {
+  const path = join(layout.folder, 'workspace.json');
+  const known = readWorkspaceFile(path);
+  if (known && existsSync(layout.gitDir)) return known;
+  try {
+    mkdirSync(layout.home, { recursive: true, mode: 0o700 });
+    chmodSync(layout.home, 0o700);
+    mkdirSync(layout.folder, { recursive: true });
+    const file: WorkspaceFile = known ?? {
+      root,
+      format: formatVersion,
+      created: new Date().toISOString(),
+      objectFormat: objectFormat(),
+    };
+    makeRepository(layout, file.objectFormat);
+    if (!known) writeFileDurably(path, `${JSON.stringify(file, null, 2)}\n`);
+    return readWorkspaceFile(path) ?? file;
+  } catch (error) {
+    throw storeFailure(error, layout.folder);
+  }
+}
+
+export function readWorkspaceFile(path: string): WorkspaceFile | null {
+  let value: Partial<WorkspaceFile> | null;
+  try {
+    value = readJson(path) as Partial<WorkspaceFile> | null;
+  } catch (error) {
+    throw new CheckpointsError('store-broken', `${path} is damaged. Run doctor --repair.`, { cause: error });
+  }
+  if (value === null) return null;
+  if (typeof value.root !== 'string' || typeof value.format !== 'number')
+    throw new CheckpointsError('store-broken', `${path} is damaged. Run doctor --repair.`);
+  if (value.format > formatVersion)
+    throw new CheckpointsError(
+      'not-supported',
+      `This store was written by a newer version (format ${value.format}). Update Checkpoints for OpenCode.`,
+    );
+  return {
+    root: value.root,
+    format: value.format,
+    created: value.created ?? '',
+    objectFormat: value.objectFormat === 'sha256' ? 'sha256' : 'sha1',
+  };
+}
+
+/** Written whole under another name and renamed, so that two first captures at once meet one repository. */
+function makeRepository(layout: Layout, objectFormat: HashName): void {
+  if (existsSync(layout.gitDir)) return;
+  const draft = `${layout.gitDir}.new-${process.pid}-${randomBytes(4).toString('hex')}`;
+  mkdirSync(join(draft, 'objects', 'pack'), { recursive: true });
+  mkdirSync(join(draft, 'objects', 'info'), { recursive: true });
+  mkdirSync(join(draft, 'refs', 'checkpoints'), { recursive: true });
+  mkdirSync(join(draft, 'info'), { recursive: true });
+  mkdirSync(join(layout.borrowed, 'pack'), { recursive: true });
+  writeFileSync(join(draft, 'HEAD'), 'ref: refs/heads/none\n');
+  writeFileSync(join(draft, 'config'), storeConfig(objectFormat, true));
+  writeFileSync(join(draft, 'info', 'attributes'), rawAttributes);
+  writeFileSync(join(draft, 'objects', 'info', 'alternates'), '../../borrowed/objects\n');
+  try {
+    renameSync(draft, layout.gitDir);
+  } catch (error) {
+    rmSync(draft, { recursive: true, force: true });
+    if (!existsSync(layout.gitDir)) throw error;
+  }
+}
+
+export function storeConfig(objectFormat: HashName, bare: boolean): string {
+  const lines = [
+    '[core]',
+    `\trepositoryformatversion = ${objectFormat === 'sha256' ? 1 : 0}`,
+    `\tbare = ${bare}`,
+    '\tfilemode = true',
+    '\tsymlinks = true',
+    '\tautocrlf = false',
+    '\tlogallrefupdates = false',
+    '\tuntrackedCache = true',
+    '[gc]',
+    '\tauto = 0',
+    '[status]',
+    '\tshowUntrackedFiles = all',
+  ];
+  if (objectFormat === 'sha256') lines.push('[extensions]', '\tobjectformat = sha256');
+  return `${lines.join('\n')}\n`;
+}
+
+/** What the file system says about our own store, as a reason. */
+export function storeFailure(error: unknown, where: string): unknown {
+  const code = (error as NodeJS.ErrnoException | null)?.code;
+  if (code === 'ENOSPC' || code === 'EDQUOT')
+    return new CheckpointsError('disk-full', `The disk of the store is full (${where}).`, { cause: error });
+  if (code === 'EROFS' || code === 'EACCES' || code === 'EPERM')
+    return new CheckpointsError('store-readonly', `The store cannot be written (${where}).`, { cause: error });
+  return error;
+}

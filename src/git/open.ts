@@ -1,0 +1,36 @@
+import { loadConfig, storeHome, type Config } from '../core/config';
+import type { QueryIndex } from '../core/ports';
+import type { TaskPort } from '../core/restorer';
+import { Workspace } from '../core/workspace';
+import { ensureStore, layoutOf } from './layout';
+import { resolveRoot } from './roots';
+import { GitStore } from './store';
+import { findUserRepo } from './user-repo';
+
+export interface OpenOptions {
+  /** Any folder inside the workspace. */
+  directory: string;
+  /** The folder of all stores; found by environment and configuration when left out. */
+  home?: string;
+  /** Given the workspace's folder in the store, an index for lists; without one they are read from the store. */
+  index?: (folder: string) => Promise<QueryIndex>;
+  task?: (folder: string, root: string) => TaskPort;
+  env?: NodeJS.ProcessEnv;
+  log?: (message: string) => void;
+}
+
+/** Opens the workspace a folder belongs to, making its store if need be, and finishes a restore that died. */
+export async function openWorkspace(options: OpenOptions): Promise<Workspace> {
+  const env = options.env ?? process.env;
+  const home = options.home ?? storeHome(env);
+  const root = await resolveRoot(options.directory, home);
+  const layout = layoutOf(home, root);
+  const repo = await findUserRepo(root);
+  const file = ensureStore(layout, root, () => repo?.objectFormat ?? 'sha1');
+  const config = (): Config => loadConfig(root, layout.folder, env).config;
+  const store = new GitStore(root, layout, file, config, options.log);
+  const index = options.index ? await options.index(layout.folder) : null;
+  const workspace = new Workspace({ store, config, index, task: options.task?.(layout.folder, root) ?? null });
+  await workspace.recover();
+  return workspace;
+}

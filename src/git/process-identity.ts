@@ -1,0 +1,39 @@
+import { readFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+
+/** Who holds a lock, so that another process can tell whether it still lives. */
+export interface ProcessIdentity {
+  pid: number;
+  host: string;
+  /** Changes when the machine restarts or the number is given to another process; empty where unknown. */
+  start: string;
+}
+
+let own: ProcessIdentity | null = null;
+
+export function ownIdentity(): ProcessIdentity {
+  own ??= { pid: process.pid, host: hostname(), start: startOf(process.pid) };
+  return own;
+}
+
+/** Linux tells when a process started; elsewhere the number alone has to do. */
+function startOf(pid: number): string {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+    const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim();
+    return `${boot}:${stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19]}`;
+  } catch {
+    return '';
+  }
+}
+
+/** Heartbeats decide for other machines (a store on a shared volume), the process table for this one. */
+export function isAlive(identity: ProcessIdentity, heartbeatAgeMs: number): boolean {
+  if (identity.host !== hostname()) return heartbeatAgeMs < 60_000;
+  try {
+    process.kill(identity.pid, 0);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ESRCH') return false;
+  }
+  return identity.start === '' || identity.start === startOf(identity.pid);
+}

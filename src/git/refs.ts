@@ -1,0 +1,188 @@
+import {
+  closeSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { CheckpointsError } from '../core/errors';
+import { runGit, safeFlags, storeEnv } from './run';
+
+const oidPattern = /^[0-9a-f]{40}([0-9a-f]{24})?$/;
+/** A ref is written in microseconds: a lock that is older was left by a process that died. */
+const staleAfterMs = 5_000;
+
+/**
+ * The store's refs, read and written in git's own file format and by git's own lock protocol, without
+ * starting a process: creating a checkpoint is one lock, one sync, one rename.
+ */
+export class Refs {
+  private packed: { stamp: string; refs: Map<string, string> } | null = null;
+
+  constructor(private readonly gitDir: string) {}
+
+  read(ref: string): string | null {
+    try {
+      const text = readFileSync(join(this.gitDir, ref), 'latin1').trim();
+      if (oidPattern.test(text)) return text;
+      throw new CheckpointsError('store-broken', `${ref} is damaged. Run doctor to see what can be mended.`);
+    } catch (error) {
+      if (!isMissing(error)) throw error;
+    }
+    return this.packedRefs().get(ref) ?? null;
+  }
+
+  /** Names below `prefix` (which ends in a slash), without it. Damaged loose refs are left out and reported. */
+  list(prefix: string, onDamaged?: (ref: string) => void): Map<string, string> {
+    const found = new Map<string, string>();
+    for (const [ref, oid] of this.packedRefs()) if (ref.startsWith(prefix)) found.set(ref.slice(prefix.length), oid);
+    this.walk(prefix, '', found, onDamaged);
+    return found;
+  }
+
+  private walk(prefix: string, below: string, found: Map<string, string>, onDamaged?: (ref: string) => void): void {
+    const folder = join(this.gitDir, prefix, below);
+    let names;
+    try {
+      names = readdirSync(folder, { withFileTypes: true });
+    } catch (error) {
+      if (isMissing(error)) return;
+      throw error;
+    }
+    for (const entry of names) {
+      const name = below + entry.name;
+      if (entry.isDirectory()) this.walk(prefix, `${name}/`, found, onDamaged);
+      else if (!entry.name.endsWith('.lock')) {
+        const oid = readLoose(join(folder, entry.name));
+        if (oid === null) continue;
+        if (oidPattern.test(oid)) found.set(name, oid);
+        else onDamaged?.(prefix + name);
+      }
+    }
+  }
+
+  private packedRefs(): Map<string, string> {
+    const file = join(this.gitDir, 'packed-refs');
+    let stamp: string;
+    try {
+      const s = statSync(file, { bigint: true });
+      stamp = `${s.mtimeNs}:${s.size}:${s.ino}`;
+    } catch (error) {
+      if (isMissing(error)) return new Map();
+      throw error;
+    }
+    if (this.packed?.stamp === stamp) return this.packed.refs;
+    const refs = new Map<string, string>();
+    for (const line of readFileSync(file, 'latin1').split('\n')) {
+      const space = line.indexOf(' ');
+      if (space < 40 || line[0] === '#' || line[0] === '^') continue;
+      refs.set(line.slice(space + 1), line.slice(0, space));
+    }
+    this.packed = { stamp, refs };
+    return refs;
+  }
+
+  /** Sets `ref` if it still is `expected` (null: must not exist). False when somebody was faster. */
+  async swap(ref: string, expected: string | null, value: string): Promise<boolean> {
+    const lock = await this.lock(ref);
+    try {
+      if (this.read(ref) !== expected) return false;
+      this.commit(lock, ref, value);
+      return true;
+    } finally {
+      lock.release();
+    }
+  }
+
+  /** Holds git's lock file of a ref for as long as the caller needs to look and decide. */
+  async lock(ref: string, waitMs = 15_000): Promise<RefLock> {
+    const path = join(this.gitDir, `${ref}.lock`);
+    mkdirSync(dirname(path), { recursive: true });
+    const deadline = Date.now() + waitMs;
+    for (let delay = 1; ; delay = Math.min(delay * 2, 50)) {
+      try {
+        return new RefLock(path, openSync(path, 'wx', 0o644));
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+        breakStale(path);
+        if (Date.now() > deadline)
+          throw new CheckpointsError('busy', `Another process holds ${ref}.lock. Try again in a moment.`);
+        await new Promise((resolve) => setTimeout(resolve, delay));
+      }
+    }
+  }
+
+  commit(lock: RefLock, ref: string, value: string): void {
+    if (!oidPattern.test(value)) throw new CheckpointsError('store-broken', `Not an object id: ${value}`);
+    lock.commit(join(this.gitDir, ref), `${value}\n`);
+  }
+
+  /** Deletes refs, packed ones too, in one transaction of git's own. */
+  async remove(refs: string[]): Promise<void> {
+    if (refs.length === 0) return;
+    const input = refs.map((ref) => `delete ${ref}\n`).join('');
+    await runGit([...safeFlags, `--git-dir=${this.gitDir}`, 'update-ref', '--stdin'], {
+      cwd: this.gitDir,
+      env: storeEnv(),
+      input,
+    });
+  }
+}
+
+export class RefLock {
+  private open = true;
+
+  constructor(
+    private readonly path: string,
+    private readonly fd: number,
+  ) {}
+
+  commit(target: string, content: string): void {
+    writeSync(this.fd, content);
+    fsyncSync(this.fd);
+    closeSync(this.fd);
+    this.open = false;
+    renameSync(this.path, target);
+  }
+
+  release(): void {
+    if (!this.open) return;
+    this.open = false;
+    closeSync(this.fd);
+    rmSync(this.path, { force: true });
+  }
+}
+
+function readLoose(path: string): string | null {
+  try {
+    return readFileSync(path, 'latin1').trim();
+  } catch (error) {
+    if (isMissing(error)) return null; // packed or deleted in between
+    throw error;
+  }
+}
+
+/** Moves a dead process's lock aside; if it was a fresh one after all, its inode tells, and it goes back. */
+function breakStale(path: string): void {
+  try {
+    const seen = statSync(path, { bigint: true });
+    if (Date.now() - Number(seen.mtimeMs) < staleAfterMs) return;
+    const aside = `${path}.stale-${process.pid}-${Date.now()}`;
+    renameSync(path, aside);
+    if (statSync(aside, { bigint: true }).ino !== seen.ino) renameSync(aside, path);
+    else rmSync(aside, { force: true });
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+  }
+}
+
+export function isMissing(error: unknown): boolean {
+  const code = (error as NodeJS.ErrnoException | null)?.code;
+  return code === 'ENOENT' || code === 'ENOTDIR';
+}

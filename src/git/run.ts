@@ -1,0 +1,145 @@
+import { spawn } from 'node:child_process';
+import { CheckpointsError } from '../core/errors';
+
+export interface GitOutput {
+  code: number;
+  stdout: Buffer;
+  stderr: string;
+}
+
+export interface GitOptions {
+  cwd: string;
+  env: NodeJS.ProcessEnv;
+  input?: Buffer | string;
+  /** Exit codes that are answers, not failures. */
+  accept?: number[];
+  timeoutMs?: number;
+  signal?: AbortSignal;
+}
+
+const devNull = process.platform === 'win32' ? 'NUL' : '/dev/null';
+
+/** Flags that no configuration of the user may override: what alters bytes, runs hooks or asks questions. */
+export const safeFlags = [
+  '-c',
+  `core.hooksPath=${devNull}`,
+  '-c',
+  'core.fsmonitor=false',
+  '-c',
+  'core.autocrlf=false',
+  '-c',
+  'core.longpaths=true',
+  '-c',
+  'core.quotePath=false',
+  '-c',
+  'gc.auto=0',
+  '-c',
+  'maintenance.auto=false',
+  '-c',
+  'commit.gpgSign=false',
+];
+
+const inherited = ['PATH', 'HOME', 'TMPDIR', 'TEMP', 'TMP', 'SystemRoot', 'USERPROFILE', 'APPDATA', 'LOCALAPPDATA'];
+
+/** For git on our store: a white list, nothing of the user's configuration. */
+export function storeEnv(extra: Record<string, string> = {}): NodeJS.ProcessEnv {
+  const env: NodeJS.ProcessEnv = {};
+  for (const key of inherited) if (process.env[key] !== undefined) env[key] = process.env[key];
+  return {
+    ...env,
+    GIT_CONFIG_GLOBAL: devNull,
+    GIT_CONFIG_SYSTEM: devNull,
+    GIT_CONFIG_NOSYSTEM: '1',
+    GIT_TERMINAL_PROMPT: '0',
+    GIT_OPTIONAL_LOCKS: '0',
+    GIT_ATTR_NOSYSTEM: '1',
+    LC_ALL: 'C',
+    GIT_AUTHOR_NAME: 'Checkpoints for OpenCode',
+    GIT_AUTHOR_EMAIL: 'checkpoints@localhost',
+    GIT_COMMITTER_NAME: 'Checkpoints for OpenCode',
+    GIT_COMMITTER_EMAIL: 'checkpoints@localhost',
+    ...extra,
+  };
+}
+
+/** For questions to the user's own repository: their configuration, but no inherited GIT_* and no locks taken. */
+export function userEnv(): NodeJS.ProcessEnv {
+  const env: NodeJS.ProcessEnv = {};
+  for (const [key, value] of Object.entries(process.env))
+    if (!key.startsWith('GIT_') || key === 'GIT_CONFIG_GLOBAL' || key === 'GIT_CONFIG_NOSYSTEM') env[key] = value;
+  return { ...env, GIT_OPTIONAL_LOCKS: '0', GIT_TERMINAL_PROMPT: '0', LC_ALL: 'C' };
+}
+
+export function runGit(args: string[], options: GitOptions): Promise<GitOutput> {
+  return new Promise((resolve, reject) => {
+    const child = spawn('git', args, {
+      cwd: options.cwd,
+      env: options.env,
+      stdio: ['pipe', 'pipe', 'pipe'],
+      windowsHide: true,
+    });
+    const out: Buffer[] = [];
+    const err: Buffer[] = [];
+    let timedOut = false;
+    const timer = setTimeout(() => {
+      timedOut = true;
+      child.kill('SIGKILL');
+    }, options.timeoutMs ?? 120_000);
+    const abort = (): void => void child.kill('SIGKILL');
+    options.signal?.addEventListener('abort', abort, { once: true });
+    const settle = (): void => {
+      clearTimeout(timer);
+      options.signal?.removeEventListener('abort', abort);
+    };
+    child.stdout.on('data', (chunk: Buffer) => out.push(chunk));
+    child.stderr.on('data', (chunk: Buffer) => err.push(chunk));
+    // git may end before it has read all of its input; its exit code tells why.
+    child.stdin.on('error', () => undefined);
+    child.on('error', (error: NodeJS.ErrnoException) => {
+      settle();
+      reject(startFailure(error));
+    });
+    child.on('close', (code) => {
+      settle();
+      const stderr = Buffer.concat(err).toString('utf8');
+      if (options.signal?.aborted) return reject(new CheckpointsError('cancelled', 'Cancelled.'));
+      if (timedOut) return reject(new CheckpointsError('timeout', `git ${verb(args)} took too long and was ended.`));
+      const result = { code: code ?? -1, stdout: Buffer.concat(out), stderr };
+      if (result.code === 0 || options.accept?.includes(result.code)) resolve(result);
+      else reject(classify(args, result));
+    });
+    child.stdin.end(options.input ?? '');
+  });
+}
+
+function startFailure(error: NodeJS.ErrnoException): CheckpointsError {
+  return error.code === 'ENOENT'
+    ? new CheckpointsError('git-missing', 'git was not found on PATH.', { cause: error })
+    : new CheckpointsError('git-failed', `git could not be started: ${error.message}`, { cause: error });
+}
+
+/** git's stderr, classified in one table. */
+const table: Array<[RegExp, 'disk-full' | 'store-readonly' | 'store-broken']> = [
+  [/No space left on device|Disk quota exceeded/i, 'disk-full'],
+  [/Read-only file system|Permission denied.*(objects|refs|lock)/i, 'store-readonly'],
+  [
+    /(object file .* is empty|loose object .* is corrupt|bad object|unable to read tree|not a git repository|broken)/i,
+    'store-broken',
+  ],
+];
+
+function verb(args: string[]): string {
+  for (let i = 0; i < args.length; i++) {
+    if (args[i] === '-c') i += 1;
+    else if (!args[i]!.startsWith('-')) return args[i]!;
+  }
+  return '';
+}
+
+function classify(args: string[], output: GitOutput): CheckpointsError {
+  const reason = table.find(([pattern]) => pattern.test(output.stderr))?.[1] ?? 'git-failed';
+  const line = output.stderr.trim().split('\n').slice(-3).join(' ');
+  return new CheckpointsError(reason, `git ${verb(args)} failed (${output.code}): ${line}`, {
+    details: { code: output.code, stderr: output.stderr.slice(0, 4000) },
+  });
+}

@@ -1,0 +1,273 @@
+import { randomBytes } from 'node:crypto';
+import {
+  copyFileSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { hostname as hostOf } from 'node:os';
+import { join } from 'node:path';
+import { CheckpointsError } from '../core/errors';
+import type { PathReason } from '../core/model';
+import { rawAttributes, storeConfig, type Layout } from './layout';
+import type { HashName } from './pack-writer';
+import { decodePath, encodePath } from './path-bytes';
+import { isAlive } from './process-identity';
+import { isMissing } from './refs';
+import { runGit, safeFlags, storeEnv } from './run';
+import { modes, type Leaf } from './trees';
+
+/** An index entry that is never on disk: its name says which tree the other entries are. */
+const marker = '.opencode-checkpoints-tree/';
+/** An index entry that makes git walk a nested repository as the plain folder it is for us. */
+export const nestedName = '.opencode-checkpoints-nested';
+
+export interface ScanOutput {
+  /** The tree of the index the scan compared with; null: there was none, everything is new. */
+  base: string | null;
+  changed: string[];
+  deleted: string[];
+  nested: string[];
+  unreadable: PathReason[];
+}
+
+export interface ScanSources {
+  /** A commit whose tree is near the index, so that git has little to say about it. */
+  head: string | null;
+  excludesFile: string;
+  excludePatterns: string[];
+}
+
+/**
+ * Finds what changed on disk with `git status` on a private index: stat cache and untracked cache make it fast,
+ * and since the index carries its own tree's name (the marker), any published index is right, however old.
+ */
+export class Scanner {
+  private readonly dir: string;
+  private prepared = false;
+  /** Names the rules that decide what is out: an index made under other rules is not used. */
+  rules = '';
+
+  constructor(
+    private readonly root: string,
+    private readonly layout: Layout,
+    private readonly algorithm: HashName,
+  ) {
+    this.dir = join(layout.scan, `${process.pid}-${randomBytes(4).toString('hex')}`);
+  }
+
+  get published(): string {
+    return join(this.layout.scan, 'index');
+  }
+
+  private prepare(sources: ScanSources): void {
+    if (!this.prepared || !existsSync(this.dir)) {
+      sweepDead(this.layout.scan);
+      mkdirSync(join(this.dir, 'info'), { recursive: true });
+      mkdirSync(join(this.dir, 'refs'), { recursive: true });
+      writeFileSync(join(this.dir, 'config'), storeConfig(this.algorithm, false));
+      writeFileSync(join(this.dir, 'info', 'attributes'), rawAttributes);
+      this.prepared = true;
+    }
+    writeFileSync(join(this.dir, 'HEAD'), sources.head ? `${sources.head}\n` : 'ref: refs/heads/none\n');
+    const exclude = sources.excludePatterns.map((p) => `${p}\n`).join('');
+    const path = join(this.dir, 'info', 'exclude');
+    // Rewriting it would make git drop its untracked cache.
+    if (!existsSync(path) || readFileSync(path, 'utf8') !== exclude) writeFileSync(path, exclude);
+  }
+
+  /** A private index that shares the published one's inode: git replaces index files, it never writes into them. */
+  private takeIndex(): void {
+    const own = join(this.dir, 'index');
+    rmSync(own, { force: true });
+    rmSync(`${own}.lock`, { force: true });
+    try {
+      linkSync(this.published, own);
+    } catch (error) {
+      if (isMissing(error)) return;
+      const { mtimeMs } = statSync(this.published);
+      copyFileSync(this.published, own);
+      // Not later than the original, else git trusts entries it must check again ("racy git").
+      utimesSync(own, mtimeMs / 1000 - 1, Math.floor(mtimeMs / 1000) - 1);
+    }
+  }
+
+  async scan(sources: ScanSources, signal?: AbortSignal): Promise<ScanOutput> {
+    this.prepare(sources);
+    this.takeIndex();
+    const nested: string[] = [];
+    for (let round = 0; ; round++) {
+      const result = await this.status(sources, signal);
+      const rows = parseStatus(result.stdout, this.rules);
+      if (rows.base === null && existsSync(join(this.dir, 'index')) && round === 0) {
+        // Without its marker, or made under other rules, an index says nothing we can build on.
+        rmSync(join(this.dir, 'index'));
+        this.discard();
+        continue;
+      }
+      const found = rows.repositories.filter((path) => !nested.includes(path));
+      if (found.length === 0 || round > 50) {
+        this.publish();
+        return {
+          base: rows.base,
+          changed: rows.changed,
+          deleted: rows.deleted,
+          nested: [...new Set([...rows.nested, ...nested])],
+          unreadable: [...warnings(result.stderr), ...rows.repositories.map(unwalkable)],
+        };
+      }
+      nested.push(...found);
+      const blob = this.algorithm === 'sha1' ? emptyBlob.sha1 : emptyBlob.sha256;
+      await this.editIndex(found.map((path) => [`${path}/${nestedName}`, { mode: modes.file, oid: blob }]));
+    }
+  }
+
+  private status(sources: ScanSources, signal?: AbortSignal): Promise<{ stdout: Buffer; stderr: string }> {
+    const flags = [...safeFlags, '-c', `core.excludesFile=${sources.excludesFile}`, '-c', 'core.untrackedCache=true'];
+    return runGit([...flags, 'status', '--porcelain', '-z', '--no-renames', '--ignore-submodules=all'], {
+      cwd: this.root,
+      env: this.environment(),
+      signal,
+    });
+  }
+
+  /** git on the workspace's files with our rules, for questions about ignored paths. */
+  environment(): NodeJS.ProcessEnv {
+    return storeEnv({
+      GIT_DIR: this.dir,
+      GIT_WORK_TREE: this.root,
+      GIT_OBJECT_DIRECTORY: this.layout.objects,
+      GIT_OPTIONAL_LOCKS: '1', // it is our own index: let git keep its caches in it
+    });
+  }
+
+  private async editIndex(rows: Array<[string, Leaf | null]>): Promise<void> {
+    const zero = '0'.repeat(this.algorithm === 'sha1' ? 40 : 64);
+    const parts: Buffer[] = [];
+    for (const [path, leaf] of rows)
+      parts.push(
+        Buffer.from(`${leaf ? leaf.mode.toString(8) : '0'} ${leaf?.oid ?? zero}\t`),
+        encodePath(path),
+        Buffer.from([0]),
+      );
+    await runGit([...safeFlags, 'update-index', '-z', '--index-info'], {
+      cwd: this.root,
+      env: this.environment(),
+      input: Buffer.concat(parts),
+    });
+  }
+
+  /** Takes the changes into the index, so that the next scan has less to read again. */
+  async absorb(base: string, tree: string, changes: Map<string, Leaf | null>): Promise<void> {
+    const blob = this.algorithm === 'sha1' ? emptyBlob.sha1 : emptyBlob.sha256;
+    // Removals first: a file may have become a folder, or a folder a file.
+    const rows: Array<[string, Leaf | null]> = [...changes].filter(([, leaf]) => leaf === null);
+    rows.push([this.mark(base), null], ...[...changes].filter(([, leaf]) => leaf !== null));
+    rows.push([this.mark(tree), { mode: modes.file, oid: blob }]);
+    await this.editIndex(rows);
+    this.publish();
+  }
+
+  /** The name of the marker entry for a tree. */
+  mark(tree: string): string {
+    return `${marker}${tree}-${this.rules}`;
+  }
+
+  /** Publishes an index made here (by a seed or a first capture) whose entries are `tree`. */
+  install(index: Buffer): void {
+    mkdirSync(this.layout.scan, { recursive: true });
+    const draft = join(this.layout.scan, `new-${process.pid}-${randomBytes(4).toString('hex')}`);
+    writeFileSync(draft, index);
+    renameSync(draft, this.published);
+  }
+
+  private publish(): void {
+    const own = join(this.dir, 'index');
+    try {
+      if (existsSync(this.published) && statSync(own).ino === statSync(this.published).ino) return;
+      renameSync(own, this.published);
+    } catch (error) {
+      if (!isMissing(error)) throw error;
+    }
+  }
+
+  /** Forgets the index: the next scan starts from the user's repository or from nothing. */
+  discard(): void {
+    rmSync(this.published, { force: true });
+  }
+
+  close(): void {
+    rmSync(this.dir, { recursive: true, force: true });
+    this.prepared = false;
+  }
+}
+
+export const emptyBlob = {
+  sha1: 'e69de29bb2d1d6434b8b29ae775ad8c2e48c5391',
+  sha256: '473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813',
+};
+
+interface StatusRows {
+  base: string | null;
+  changed: string[];
+  deleted: string[];
+  nested: string[];
+  repositories: string[];
+}
+
+function parseStatus(stdout: Buffer, rules: string): StatusRows {
+  const rows: StatusRows = { base: null, changed: [], deleted: [], nested: [], repositories: [] };
+  for (let at = 0; at < stdout.length;) {
+    const end = stdout.indexOf(0, at);
+    const x = String.fromCharCode(stdout[at]!);
+    const y = String.fromCharCode(stdout[at + 1]!);
+    const path = decodePath(stdout.subarray(at + 3, end < 0 ? undefined : end));
+    at = end < 0 ? stdout.length : end + 1;
+    if (path.startsWith(marker)) {
+      // In the index (whatever HEAD says), never on disk.
+      const [tree, madeUnder] = path.slice(marker.length).split('-');
+      if (y === 'D' && madeUnder === rules && tree) rows.base = tree;
+    } else if (path.endsWith(`/${nestedName}`)) {
+      if (y === 'D') rows.nested.push(path.slice(0, -nestedName.length - 1));
+    } else if (x === '?') {
+      if (path.endsWith('/')) rows.repositories.push(path.slice(0, -1));
+      else rows.changed.push(path);
+    } else if (y === 'D') rows.deleted.push(path);
+    else if (y === 'M' || y === 'T' || y === 'A') rows.changed.push(path);
+    else if (y !== ' ') throw new CheckpointsError('git-failed', `git status said something unknown: ${x}${y}`);
+  }
+  return rows;
+}
+
+function warnings(stderr: string): PathReason[] {
+  const out: PathReason[] = [];
+  for (const match of stderr.matchAll(/could not open directory '(.*?)\/?': (.*)/g))
+    out.push({ path: match[1]!, reason: match[2]! });
+  return out;
+}
+
+const unwalkable = (path: string): PathReason => ({ path, reason: 'nested repository that could not be entered' });
+
+/** Scan folders of processes that ended without cleaning up. */
+export function sweepDead(scan: string): void {
+  let names: string[];
+  try {
+    names = readdirSync(scan);
+  } catch (error) {
+    if (isMissing(error)) return;
+    throw error;
+  }
+  for (const name of names) {
+    const pid = /^(?:new-)?(\d+)-[0-9a-f]+$/.exec(name)?.[1];
+    if (!pid || Number(pid) === process.pid) continue;
+    if (!isAlive({ pid: Number(pid), host: hostOf(), start: '' }, 0))
+      rmSync(join(scan, name), { recursive: true, force: true });
+  }
+}

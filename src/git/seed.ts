@@ -1,0 +1,171 @@
+import { existsSync, linkSync, mkdirSync, readFileSync, readdirSync, statSync } from 'node:fs';
+import { isAbsolute, join, resolve } from 'node:path';
+import type { Exclusions } from './exclusions';
+import { formatIndex, parseIndex, plainEntry, type IndexEntry } from './index-file';
+import type { Layout } from './layout';
+import { PackWriter, type HashName } from './pack-writer';
+import { encodePath } from './path-bytes';
+import { isMissing } from './refs';
+import { runGit, safeFlags, storeEnv, userEnv } from './run';
+import { emptyBlob } from './scanner';
+import { modes, type Leaf, type Trees } from './trees';
+import type { UserRepo } from './user-repo';
+
+export interface Seed {
+  tree: string;
+  /** The scanner's index; `mark` is the name of its marker entry. */
+  finish(mark: string): Buffer;
+}
+
+/**
+ * Builds on what the user's repository already knows: its objects are hard-linked (they survive the user's own
+ * gc, cost no space and are never written to), its index tells which files need not be read. Whatever might make
+ * an entry differ from the bytes on disk is left for git to read again. null: start from nothing.
+ */
+export async function seed(
+  repo: UserRepo,
+  layout: Layout,
+  algorithm: HashName,
+  trees: Trees,
+  exclusions: Exclusions,
+  maxFileSize: number,
+): Promise<Seed | null> {
+  if (repo.objectFormat !== algorithm || !existsSync(repo.index)) return null;
+  const indexTime = statSync(repo.index, { bigint: true }).mtimeNs;
+  const oidBytes = algorithm === 'sha1' ? 20 : 32;
+  let parsed;
+  try {
+    parsed = parseIndex(readFileSync(repo.index), oidBytes);
+  } catch {
+    return null; // an index of a kind we do not know: read the files instead
+  }
+  if (parsed.extensions.includes('link') || parsed.extensions.includes('sdir')) return null;
+  if (!borrowObjects(repo.objects, layout.borrowed)) return null;
+
+  const entries: IndexEntry[] = [];
+  for (const entry of parsed.entries) {
+    const plain = entry.mode === modes.file || entry.mode === modes.executable || entry.mode === modes.link;
+    if (!plain || entry.stage !== 0 || entry.skipWorktree || entry.intentToAdd) continue;
+    if (exclusions.why(entry.path) || (entry.stat && entry.stat.size > maxFileSize)) continue;
+    entries.push({ ...entry, assumeValid: false, stat: isRacy(entry, indexTime) ? null : entry.stat });
+  }
+  await audit(repo, layout, entries);
+
+  const writer = new PackWriter(layout.objects, algorithm, { objects: Infinity, bytes: Infinity });
+  const leaves = entries.map(({ path, mode, oid }): [string, Leaf] => [path, { mode, oid }]);
+  const tree = trees.build(leaves, writer);
+  await writer.flush();
+  return { tree, finish: (mark) => formatIndex([...entries, plainEntry(mark, emptyBlob[algorithm])], algorithm) };
+}
+
+/** Written no earlier than the index: git itself would compare the content again. */
+function isRacy(entry: IndexEntry, indexTime: bigint): boolean {
+  if (!entry.stat) return true;
+  const [seconds, nanos] = entry.stat.mtime;
+  return BigInt(seconds) * 1_000_000_000n + BigInt(nanos) >= indexTime;
+}
+
+/**
+ * An index entry whose file has another size than its blob was converted on checkout (line ends, keywords,
+ * encodings); one with a filter may be converted without changing size. Both are read again as raw bytes; so
+ * is an entry whose blob we do not have (a partial clone).
+ */
+async function audit(repo: UserRepo, layout: Layout, entries: IndexEntry[]): Promise<void> {
+  const [sizes, filtered] = await Promise.all([blobSizes(layout, entries), filteredPaths(repo, entries)]);
+  const missing: IndexEntry[] = [];
+  for (const [i, entry] of entries.entries()) {
+    const size = sizes[i];
+    if (size === null || size === undefined) missing.push(entry);
+    else if (entry.stat && (entry.stat.size !== size % 2 ** 32 || filtered.has(entry.path))) entry.stat = null;
+  }
+  if (missing.length > 0) {
+    const lost = new Set(missing);
+    entries.splice(0, entries.length, ...entries.filter((entry) => !lost.has(entry)));
+  }
+}
+
+async function blobSizes(layout: Layout, entries: IndexEntry[]): Promise<Array<number | null>> {
+  const result = await runGit(
+    [...safeFlags, `--git-dir=${layout.gitDir}`, 'cat-file', '--batch-check=%(objectsize)', '--buffer'],
+    { cwd: layout.gitDir, env: storeEnv(), input: entries.map((entry) => `${entry.oid}\n`).join('') },
+  );
+  return result.stdout
+    .toString('latin1')
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => (/^\d+$/.test(line) ? Number(line) : null));
+}
+
+/** Paths with a `filter` attribute; asked only where some attributes file speaks of filters. */
+async function filteredPaths(repo: UserRepo, entries: IndexEntry[]): Promise<Set<string>> {
+  const result = await runGit(['-c', 'safe.directory=*', 'config', '--get-regexp', '^filter\\.'], {
+    cwd: repo.commonDir,
+    env: userEnv(),
+    accept: [1, 128],
+  });
+  // No filter is configured: then nothing was filtered on its way to the disk.
+  if (result.stdout.length === 0) return new Set();
+  const input = Buffer.concat(entries.flatMap((entry) => [encodePath(entry.path), Buffer.from([0])]));
+  const attributes = await runGit(
+    ['-c', 'safe.directory=*', `--git-dir=${repo.gitDir}`, 'check-attr', '-z', '--stdin', '--cached', 'filter'],
+    { cwd: repo.gitDir, env: { ...userEnv(), GIT_INDEX_FILE: repo.index }, input, accept: [128] },
+  );
+  // When git cannot tell, every file is read again.
+  if (attributes.code !== 0) return new Set(entries.map((entry) => entry.path));
+  const fields = attributes.stdout.toString('latin1').split('\0');
+  const out = new Set<string>();
+  for (let i = 0; i + 2 < fields.length; i += 3)
+    if (fields[i + 2] !== 'unspecified' && fields[i + 2] !== 'unset') {
+      const path = entries[i / 3]?.path;
+      if (path !== undefined) out.add(path);
+    }
+  return out;
+}
+
+/** Hard links, like `git clone --local`. False when the volume has none: then nothing is borrowed. */
+export function borrowObjects(from: string, to: string, seen = new Set<string>()): boolean {
+  if (seen.has(from)) return true;
+  seen.add(from);
+  for (const folder of listOr(from)) {
+    if (folder !== 'pack' && !/^[0-9a-f]{2}$/.test(folder)) continue;
+    mkdirSync(join(to, folder), { recursive: true });
+    // A pack's index makes it visible: it comes last.
+    const names = listOr(join(from, folder)).sort((a, b) => rank(a) - rank(b));
+    for (const name of names) {
+      if (!/^(pack-.*\.(pack|idx|rev)|[0-9a-f]{38,62})$/.test(name)) continue;
+      try {
+        linkSync(join(from, folder, name), join(to, folder, name));
+      } catch (error) {
+        const code = (error as NodeJS.ErrnoException).code;
+        if (code !== 'EEXIST' && code !== 'ENOENT') return false;
+      }
+    }
+  }
+  for (const other of alternatesOf(from)) if (!borrowObjects(other, to, seen)) return false;
+  return true;
+}
+
+const rank = (name: string): number => (name.endsWith('.pack') ? 0 : name.endsWith('.rev') ? 1 : 2);
+
+function alternatesOf(objects: string): string[] {
+  let text: string;
+  try {
+    text = readFileSync(join(objects, 'info', 'alternates'), 'utf8');
+  } catch (error) {
+    if (isMissing(error)) return [];
+    throw error;
+  }
+  return text
+    .split('\n')
+    .filter((line) => line && !line.startsWith('#'))
+    .map((line) => (isAbsolute(line) ? line : resolve(objects, line)));
+}
+
+function listOr(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch (error) {
+    if (isMissing(error)) return [];
+    throw error;
+  }
+}

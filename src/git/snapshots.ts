@@ -1,0 +1,229 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { CheckpointsError } from '../core/errors';
+import type { Config } from '../core/config';
+import type { GitFacet, Lane, PathReason } from '../core/model';
+import type { Base } from './base';
+import { readPaths, type NamedPaths, type ReadResult } from './capture';
+import { EmptyFolders } from './empty-folders';
+import { Exclusions } from './exclusions';
+import { FirstIndex } from './first-index';
+import type { Layout } from './layout';
+import { PackWriter, type HashName } from './pack-writer';
+import { encodeCommit } from './records';
+import { isMissing } from './refs';
+import { Scanner, type ScanOutput, type ScanSources } from './scanner';
+import { seed } from './seed';
+import type { Leaf, Trees } from './trees';
+import { findUserRepo, gitFacet, globalExcludes, headTree, isDirty, readHead, type UserRepo } from './user-repo';
+
+/** One look at the workspace's files. */
+export interface Snapshot {
+  tree: string;
+  lane: Lane;
+  skipped: PathReason[];
+  partial: PathReason[];
+  emptyDirs: string[];
+  forced: string[];
+  git: GitFacet | null;
+  /** The base's counter when the look began. */
+  startedAtSeq: number;
+  /** For the scanner's index: what it was, and what is to be added to it. */
+  lag: { base: string; changes: Map<string, Leaf | null>; bytes: number } | null;
+}
+
+/** So many files or bytes may be read again at each scan before the scanner's index is caught up. */
+const lagLimit = { files: 64, bytes: 4 << 20 };
+
+/** The two lanes: `scan` looks at everything, `paths` at what is known to be named. */
+export class Snapshots {
+  private readonly scanner: Scanner;
+  private readonly folders: EmptyFolders;
+  private repo: UserRepo | null | undefined;
+
+  constructor(
+    private readonly root: string,
+    private readonly layout: Layout,
+    private readonly algorithm: HashName,
+    private readonly trees: Trees,
+  ) {
+    this.scanner = new Scanner(root, layout, algorithm);
+    this.folders = new EmptyFolders(root, trees);
+  }
+
+  async paths(base: Base, named: NamedPaths, config: Config, writer: PackWriter): Promise<Snapshot> {
+    const exclusions = new Exclusions(config.exclude);
+    const all = new Set([...Object.keys(base.named), ...named.inside]);
+    const read = await readPaths(this.root, all, exclusions, config.maxFileSize, writer);
+    const tree = await this.trees.update(base.tree, read.leaves, writer);
+    if (this.repo === undefined) this.repo = await findUserRepo(this.root);
+    const head = this.repo ? await readHead(this.root, this.repo) : null;
+    const git = head ? gitFacet(head, base.git?.commit !== head.commit || base.git.dirty || tree !== base.tree) : null;
+    const filled = new Set([...all].flatMap(parentFolders));
+    return {
+      tree,
+      lane: 'paths',
+      skipped: [...read.skipped, ...named.outside],
+      partial: read.partial,
+      emptyDirs: base.emptyDirs.filter((folder) => !filled.has(folder)),
+      forced: base.forced,
+      git,
+      startedAtSeq: base.seq,
+      lag: null,
+    };
+  }
+
+  async scan(
+    base: Base | null,
+    config: Config,
+    writer: PackWriter,
+    signal: AbortSignal | undefined,
+    include: string[],
+  ): Promise<Snapshot> {
+    const exclusions = new Exclusions(config.exclude);
+    const [repo, excludesFile] = await Promise.all([findUserRepo(this.root), globalExcludes(this.root)]);
+    this.repo = repo;
+    const facts = repo ? Promise.all([readHead(this.root, repo), headTree(this.root)]) : null;
+    // A rejection must not go unheard while the scan is awaited first.
+    facts?.catch(() => undefined);
+    this.scanner.rules = exclusions.fingerprint(config.maxFileSize);
+    const excludePatterns = [...excludeLines(repo?.infoExclude), ...exclusions.folderPatterns];
+    const found = await this.look(base, repo, config, exclusions, { excludesFile, excludePatterns }, signal);
+
+    const forcedBefore = new Set([...(base?.forced ?? []), ...Object.keys(base?.named ?? {}), ...include]);
+    const candidates = new Set([...found.changed, ...found.deleted, ...forcedBefore]);
+    const first = found.base === null ? new FirstIndex(this.algorithm, Date.now()) : null;
+    const read = await readPaths(
+      this.root,
+      candidates,
+      exclusions,
+      config.maxFileSize,
+      writer,
+      signal,
+      first ? (path, file, oid) => first.add(path, file, oid) : undefined,
+    );
+    const from = found.base ?? this.trees.emptyTree;
+    const tree = first
+      ? this.trees.build(present(read.leaves), writer)
+      : await this.trees.update(from, read.leaves, writer);
+    const emptyDirs = await this.folders.find(tree, this.ignoreEnv(), excludesFile);
+
+    const seen = new Set([...found.changed, ...found.deleted]);
+    const forced: string[] = [];
+    for (const path of forcedBefore)
+      if (read.leaves.get(path) && !seen.has(path) && !(found.base && (await this.trees.lookup(found.base, path))))
+        forced.push(path);
+    for (const path of base?.forced ?? []) if (!forced.includes(path) && read.leaves.get(path)) forced.push(path);
+
+    const partial = [...read.partial, ...found.unreadable];
+    const git = await this.facet(facts, tree, read.skipped.length + forced.length + found.nested.length > 0);
+    const snapshot: Snapshot = {
+      tree,
+      lane: 'scan',
+      skipped: read.skipped,
+      partial,
+      emptyDirs,
+      forced,
+      git,
+      startedAtSeq: base?.seq ?? 0,
+      lag: found.base ? lagOf(found, read) : null,
+    };
+    if (first) this.scanner.install(first.finish(this.scanner.mark(tree), found.nested));
+    return snapshot;
+  }
+
+  /** Asks git what changed; without an index yet, builds on the user's repository where that is possible. */
+  private async look(
+    base: Base | null,
+    repo: UserRepo | null,
+    config: Config,
+    exclusions: Exclusions,
+    rules: { excludesFile: string; excludePatterns: string[] },
+    signal?: AbortSignal,
+  ): Promise<ScanOutput> {
+    let head = base?.commit ?? null;
+    if (!existsSync(this.scanner.published) && repo) {
+      const start = await seed(repo, this.layout, this.algorithm, this.trees, exclusions, config.maxFileSize);
+      if (start) {
+        this.scanner.install(start.finish(this.scanner.mark(start.tree)));
+        head ??= await this.looseCommit(start.tree);
+      }
+    }
+    try {
+      return await this.scanTrusted({ head, ...rules }, signal);
+    } catch (error) {
+      // A damaged index is only a cache: once more without it.
+      if (!CheckpointsError.is(error, 'git-failed') || !existsSync(this.scanner.published)) throw error;
+      this.scanner.discard();
+      return this.scanner.scan({ head: base?.commit ?? null, ...rules }, signal);
+    }
+  }
+
+  /** An index whose tree is gone (everything that used it was deleted) cannot be built on. */
+  private async scanTrusted(sources: ScanSources, signal?: AbortSignal): Promise<ScanOutput> {
+    const found = await this.scanner.scan(sources, signal);
+    if (found.base === null || (await this.trees.exists(found.base))) return found;
+    this.scanner.discard();
+    return this.scanner.scan({ ...sources, head: null }, signal);
+  }
+
+  /** git compares the index with HEAD; a commit that nobody refers to is enough for that. */
+  private async looseCommit(tree: string): Promise<string> {
+    const writer = new PackWriter(this.layout.objects, this.algorithm);
+    const commit = writer.add('commit', encodeCommit(tree, 'seed\n', Date.now()));
+    await writer.flush();
+    return commit;
+  }
+
+  private async facet(
+    facts: Promise<[Awaited<ReturnType<typeof readHead>>, string | null]> | null,
+    tree: string,
+    incomparable: boolean,
+  ): Promise<GitFacet | null> {
+    if (!facts) return null;
+    const [head, committed] = await facts;
+    if (committed === tree) return gitFacet(head, false);
+    return gitFacet(head, incomparable || committed === null ? await isDirty(this.root) : true);
+  }
+
+  private ignoreEnv(): NodeJS.ProcessEnv {
+    return this.scanner.environment();
+  }
+
+  /** Lets the scanner's index catch up, after the checkpoint is safe. Its failure costs time, not truth. */
+  async settle(snapshot: Snapshot): Promise<void> {
+    const { lag } = snapshot;
+    if (!lag) return;
+    if (lag.changes.size < lagLimit.files && lag.bytes < lagLimit.bytes) return;
+    await this.scanner.absorb(lag.base, snapshot.tree, lag.changes);
+  }
+
+  close(): void {
+    this.scanner.close();
+  }
+}
+
+/** Paths that stay out of the tree are no lag: they would be there at every scan. */
+function lagOf(found: ScanOutput, read: ReadResult): Snapshot['lag'] {
+  const gone = new Set(found.deleted);
+  const changes = new Map([...read.leaves].filter(([path, leaf]) => leaf !== null || gone.has(path)));
+  return { base: found.base!, changes, bytes: read.bytes };
+}
+
+function* present(leaves: Map<string, Leaf | null>): Generator<[string, Leaf]> {
+  for (const [path, leaf] of leaves) if (leaf) yield [path, leaf];
+}
+
+function parentFolders(path: string): string[] {
+  const parts = path.split('/');
+  return parts.slice(0, -1).map((_, i) => parts.slice(0, i + 1).join('/'));
+}
+
+function excludeLines(path: string | undefined): string[] {
+  if (!path) return [];
+  try {
+    return readFileSync(path, 'utf8').split('\n').filter(Boolean);
+  } catch (error) {
+    if (isMissing(error)) return [];
+    throw error;
+  }
+}

@@ -1,0 +1,439 @@
+import { lstatSync } from 'node:fs';
+import { CheckpointsError } from '../core/errors';
+import type { Config } from '../core/config';
+import type { Change, Checkpoint, CheckpointId } from '../core/model';
+import type {
+  ApplyRequest,
+  ApplyResult,
+  CaptureFacts,
+  CaptureRequest,
+  FileChange,
+  FileVersion,
+  RecoveryReport,
+  SnapshotStore,
+} from '../core/ports';
+import { applyFiles, recoverRestore } from './apply';
+import { baseMessage, decodeBase, emptyBase, type Base, type BaseState } from './base';
+import { normalisePaths } from './capture';
+import { describeChanges } from './changes';
+import { diagnose } from './doctor';
+import { storeFailure, type Layout, type WorkspaceFile } from './layout';
+import { Leases } from './leases';
+import { collect, storeSizes } from './maintenance';
+import { mergeTexts } from './merge';
+import { ObjectReader } from './object-reader';
+import { hashObject, PackWriter } from './pack-writer';
+import { fsPath } from './path-bytes';
+import { checkpointMessage, decodeCheckpoint, encodeCommit } from './records';
+import { isMissing, Refs } from './refs';
+import { runGit, safeFlags, storeEnv } from './run';
+import { Snapshots, type Snapshot } from './snapshots';
+import { Trees } from './trees';
+import { watchRefs } from './watch';
+
+export const checkpointRefs = 'refs/checkpoints/';
+export const baseRef = 'refs/base';
+type Compose = Parameters<SnapshotStore['capture']>[1];
+const idPattern = /^cp_[0-9a-z]{26}$/;
+
+/** The store of one workspace over a bare git repository: refs are the truth. */
+export class GitStore implements SnapshotStore {
+  readonly folder: string;
+  readonly refsOf: Refs;
+  readonly reader: ObjectReader;
+  readonly trees: Trees;
+  readonly leases: Leases;
+  private readonly snapshots: Snapshots;
+  private queue: Promise<unknown> = Promise.resolve();
+
+  constructor(
+    readonly root: string,
+    readonly layout: Layout,
+    readonly file: WorkspaceFile,
+    private readonly config: () => Config,
+    private readonly log: (message: string) => void = () => undefined,
+  ) {
+    this.folder = layout.folder;
+    this.refsOf = new Refs(layout.gitDir);
+    this.reader = new ObjectReader(layout.gitDir);
+    this.trees = new Trees(this.reader, file.objectFormat === 'sha1' ? 20 : 32);
+    this.leases = new Leases(layout.leases);
+    this.snapshots = new Snapshots(root, layout, file.objectFormat, this.trees);
+  }
+
+  newWriter(): PackWriter {
+    return new PackWriter(this.layout.objects, this.file.objectFormat);
+  }
+
+  /** One capture at a time in a process; between processes the base decides. */
+  private serially<T>(work: () => Promise<T>): Promise<T> {
+    const next = this.queue.then(work, work);
+    this.queue = next.catch(() => undefined);
+    return next;
+  }
+
+  async capture(
+    request: CaptureRequest,
+    compose: Compose,
+  ): Promise<{ checkpoint: Checkpoint | null; facts: CaptureFacts }> {
+    return this.serially(async () => {
+      const lease = request.exclusive ? null : await this.leases.shared('capture', request.waitMs, request.signal);
+      try {
+        return await this.captureLeased(request, compose);
+      } catch (error) {
+        throw storeFailure(error, this.folder);
+      } finally {
+        lease?.release();
+      }
+    });
+  }
+
+  private async captureLeased(
+    request: CaptureRequest,
+    compose: Compose,
+  ): Promise<{ checkpoint: Checkpoint | null; facts: CaptureFacts }> {
+    const writer = this.newWriter();
+    const named = request.paths ? normalisePaths(this.root, request.paths) : null;
+    let snapshot: Snapshot | null = null;
+    for (let attempt = 0; attempt < 40; attempt++) {
+      const base = await this.readBase();
+      const fast = named !== null && base !== null;
+      if (fast) snapshot = await this.snapshots.paths(base, named, this.config(), writer);
+      else
+        snapshot ??= await this.snapshots.scan(base, this.config(), writer, request.signal, [
+          ...(request.include ?? []),
+          ...(named?.inside ?? []),
+        ]);
+      const previous = await this.previousOf(base);
+      const facts = await this.facts(snapshot, base, previous);
+      const checkpoint = await compose(facts);
+      const state = this.nextBase(base, snapshot, facts, checkpoint, named?.inside ?? []);
+      const commits = this.addCommits(writer, snapshot.tree, checkpoint, state);
+      await writer.flush();
+      const published = await this.publish(base, commits, checkpoint?.id ?? null);
+      if (!published) continue;
+      this.settleLater(snapshot);
+      return { checkpoint: checkpoint && withCommit(checkpoint, snapshot.tree, commits.checkpoint!), facts };
+    }
+    throw new CheckpointsError('busy', 'Too many other captures at the same time. Try again.');
+  }
+
+  /** After the answer is given, before the next capture: they share the scanner. */
+  private settleLater(snapshot: Snapshot): void {
+    void this.serially(async () => {
+      const lease = await this.leases.shared('settle', 1_000);
+      try {
+        await this.snapshots.settle(snapshot);
+      } finally {
+        lease.release();
+      }
+    }).catch((error: unknown) => this.log(`the scanner's index was not caught up: ${String(error)}`));
+  }
+
+  async peek(signal?: AbortSignal): Promise<CaptureFacts> {
+    return this.serially(async () => {
+      const lease = await this.leases.shared('look', 10_000, signal);
+      try {
+        const writer = this.newWriter();
+        const base = await this.readBase();
+        const snapshot = await this.snapshots.scan(base, this.config(), writer, signal, []);
+        await writer.flush();
+        return await this.facts(snapshot, base, await this.previousOf(base));
+      } catch (error) {
+        throw storeFailure(error, this.folder);
+      } finally {
+        lease.release();
+      }
+    });
+  }
+
+  private async readBase(): Promise<Base | null> {
+    const commit = this.refsOf.read(baseRef);
+    if (!commit) return null;
+    const object = await this.reader.read(commit);
+    // A lost base only costs a full scan.
+    return object?.type === 'commit' ? decodeBase(object.data, commit) : null;
+  }
+
+  /** The newest checkpoint; the base remembers it, unless it was deleted since. */
+  private async previousOf(base: Base | null): Promise<CaptureFacts['previous']> {
+    const known = base?.previous;
+    if (known && this.refsOf.read(checkpointRefs + known.id)) return known;
+    const newest = [...this.refs().keys()].sort().at(-1);
+    if (!newest) return null;
+    const [record] = await this.read([newest]);
+    return record ? previousFrom(record) : null;
+  }
+
+  private async facts(
+    snapshot: Snapshot,
+    base: Base | null,
+    previous: CaptureFacts['previous'],
+  ): Promise<CaptureFacts> {
+    const changed = await this.trees.diff(previous?.tree ?? this.trees.emptyTree, snapshot.tree);
+    let uncertain: string[] = [];
+    // Only points of the fast lane since the last scan can be uncertain about anything.
+    if (snapshot.lane === 'scan' && base && Object.keys(base.named).length > 0) {
+      const since = base.tree === previous?.tree ? changed : await this.trees.diff(base.tree, snapshot.tree);
+      uncertain = since.map((c) => c.path).filter((path) => !(path in base.named));
+    }
+    const ids = [base?.newestId, previous?.id].filter((id): id is string => !!id).sort();
+    const { tree, lane, skipped, partial, emptyDirs, git } = snapshot;
+    return { tree, lane, changed, skipped, partial, emptyDirs, uncertain, git, previous, newestId: ids.at(-1) ?? null };
+  }
+
+  private nextBase(
+    base: Base | null,
+    snapshot: Snapshot,
+    facts: CaptureFacts,
+    checkpoint: Checkpoint | null,
+    named: string[],
+  ): BaseState {
+    const old = base ?? { ...emptyBase };
+    const seq = old.seq + 1;
+    const kept: Record<string, number> = {};
+    for (const [path, at] of Object.entries(old.named))
+      if (snapshot.lane === 'paths' || at > snapshot.startedAtSeq) kept[path] = at;
+    // A scan on behalf of named paths read them too, but the tool changes them right afterwards.
+    for (const path of named) kept[path] = seq;
+    return {
+      seq,
+      named: kept,
+      forced: snapshot.forced,
+      emptyDirs: snapshot.emptyDirs,
+      previous: checkpoint
+        ? previousFrom({ ...checkpoint, files: { ...checkpoint.files, tree: snapshot.tree } })
+        : facts.previous,
+      newestId: checkpoint?.id ?? facts.newestId,
+      git: snapshot.git,
+    };
+  }
+
+  private addCommits(
+    writer: PackWriter,
+    tree: string,
+    checkpoint: Checkpoint | null,
+    state: BaseState,
+  ): { base: string; checkpoint: string | null } {
+    const now = Date.now();
+    return {
+      base: writer.add('commit', encodeCommit(tree, baseMessage(state), now)),
+      checkpoint: checkpoint
+        ? writer.add('commit', encodeCommit(tree, checkpointMessage(checkpoint), Date.parse(checkpoint.createdAt)))
+        : null,
+    };
+  }
+
+  /**
+   * The base first, then the checkpoint's ref: a death in between leaves a base that knows more than it needs,
+   * never a checkpoint whose named paths the next capture would forget.
+   */
+  private async publish(
+    base: Base | null,
+    commits: { base: string; checkpoint: string | null },
+    id: CheckpointId | null,
+  ): Promise<boolean> {
+    const lock = await this.refsOf.lock(baseRef);
+    try {
+      if (this.refsOf.read(baseRef) !== (base?.commit ?? null)) return false;
+      this.refsOf.commit(lock, baseRef, commits.base);
+    } finally {
+      lock.release();
+    }
+    if (id && commits.checkpoint && !(await this.refsOf.swap(checkpointRefs + id, null, commits.checkpoint)))
+      throw new CheckpointsError('conflict', `The checkpoint ${id} exists already.`);
+    return true;
+  }
+
+  refs(): Map<CheckpointId, string> {
+    const found = this.refsOf.list(checkpointRefs, (ref) => this.log(`damaged ref ${ref}`));
+    for (const id of found.keys()) if (!idPattern.test(id)) found.delete(id);
+    return found;
+  }
+
+  async read(ids: CheckpointId[]): Promise<Checkpoint[]> {
+    const all = ids.length > 50 ? this.refs() : null;
+    const records = await Promise.all(
+      ids.map(async (id) => {
+        const commit = all ? all.get(id) : this.refsOf.read(checkpointRefs + id);
+        if (!commit) return null;
+        const object = await this.reader.read(commit);
+        if (object?.type !== 'commit') {
+          this.log(`lost commit of ${id}`);
+          return null;
+        }
+        return decodeCheckpoint(object.data, commit);
+      }),
+    );
+    return records.filter((record): record is Checkpoint => record !== null);
+  }
+
+  async update(id: CheckpointId, change: (checkpoint: Checkpoint) => Checkpoint): Promise<Checkpoint> {
+    const lease = await this.leases.shared('update', 15_000);
+    try {
+      return await this.updateLeased(id, change);
+    } finally {
+      lease.release();
+    }
+  }
+
+  /** For callers that hold the exclusive lease themselves. */
+  async updateLeased(id: CheckpointId, change: (checkpoint: Checkpoint) => Checkpoint): Promise<Checkpoint> {
+    for (let attempt = 0; attempt < 40; attempt++) {
+      const [record] = await this.read([id]);
+      if (!record) throw new CheckpointsError('unknown-reference', `There is no checkpoint ${id}.`);
+      const next = change(record);
+      const writer = this.newWriter();
+      const time = Date.parse(record.createdAt);
+      const commit = writer.add('commit', encodeCommit(record.files.tree, checkpointMessage(next), time));
+      await writer.flush();
+      if (commit === record.files.commit || (await this.refsOf.swap(checkpointRefs + id, record.files.commit, commit)))
+        return withCommit(next, record.files.tree, commit);
+    }
+    throw new CheckpointsError('busy', 'Another process keeps changing this checkpoint. Try again.');
+  }
+
+  async remove(ids: CheckpointId[]): Promise<void> {
+    await this.refsOf.remove(ids.map((id) => checkpointRefs + id));
+  }
+
+  diff(from: string, to: string, paths: string[] = []): Promise<FileChange[]> {
+    return this.trees.diff(from, to, paths);
+  }
+
+  changes(
+    from: string,
+    to: string,
+    options: { paths?: string[]; patch?: boolean } = {},
+  ): Promise<{ changes: Change[]; patch?: string }> {
+    const left = from || this.trees.emptyTree; // no tree: before the first checkpoint
+    return describeChanges(this.layout.gitDir, left, to, options);
+  }
+
+  lookup(tree: string, path: string): Promise<FileVersion | null> {
+    return path === '' ? Promise.resolve(null) : this.trees.lookup(tree, path);
+  }
+
+  content(version: FileVersion): Promise<Uint8Array> {
+    return this.reader.blob(version.oid);
+  }
+
+  async size(version: FileVersion): Promise<number> {
+    return (await this.reader.blob(version.oid)).length;
+  }
+
+  countFiles(tree: string): Promise<number> {
+    return this.trees.count(tree);
+  }
+
+  present(paths: string[]): string[] {
+    return paths.filter((path) => {
+      try {
+        lstatSync(fsPath(this.root, path));
+        return true;
+      } catch (error) {
+        if (isMissing(error)) return false;
+        throw error;
+      }
+    });
+  }
+
+  mergeFile(ours: Uint8Array, base: Uint8Array, theirs: Uint8Array): Promise<Uint8Array | null> {
+    return mergeTexts(this.folder, ours, base, theirs);
+  }
+
+  async addContent(data: Uint8Array): Promise<string> {
+    const writer = this.newWriter();
+    const oid = writer.add('blob', Buffer.from(data));
+    await writer.flush();
+    return oid;
+  }
+
+  hashOf(data: Buffer): string {
+    return hashObject('blob', data, this.file.objectFormat);
+  }
+
+  async exclusively<T>(
+    purpose: string,
+    waitMs: number,
+    signal: AbortSignal | undefined,
+    work: () => Promise<T>,
+  ): Promise<T> {
+    const lease = await this.leases.exclusive(purpose, waitMs, signal);
+    try {
+      return await work();
+    } catch (error) {
+      throw storeFailure(error, this.folder);
+    } finally {
+      lease.release();
+    }
+  }
+
+  /** After a restore the workspace is known exactly: that is the next base. */
+  async setBase(tree: string, emptyDirs: string[] | null): Promise<void> {
+    for (let attempt = 0; attempt < 40; attempt++) {
+      const base = await this.readBase();
+      const { tree: _tree, commit: _commit, ...old } = base ?? { ...emptyBase, tree, commit: '' };
+      const state: BaseState = { ...old, seq: old.seq + 1, named: {}, emptyDirs: emptyDirs ?? old.emptyDirs };
+      const writer = this.newWriter();
+      const commit = writer.add('commit', encodeCommit(tree, baseMessage(state), Date.now()));
+      await writer.flush();
+      if (await this.refsOf.swap(baseRef, base?.commit ?? null, commit)) return;
+    }
+    throw new CheckpointsError('busy', 'Another process keeps capturing. Try again.');
+  }
+
+  apply(request: ApplyRequest): Promise<ApplyResult> {
+    return applyFiles(this, request);
+  }
+
+  recover(): Promise<RecoveryReport | null> {
+    return recoverRestore(this);
+  }
+
+  async ownBytes(commits: string[], others: string[]): Promise<number> {
+    const known = ['refs/base', 'refs/scan'].map((ref) => this.refsOf.read(ref)).filter((oid) => oid !== null);
+    const input = [...commits, ...[...others, ...known].map((oid) => `^${oid}`)].map((line) => `${line}\n`).join('');
+    const result = await runGit(
+      [...safeFlags, `--git-dir=${this.layout.gitDir}`, 'rev-list', '--objects', '--disk-usage', '--stdin'],
+      { cwd: this.layout.gitDir, env: storeEnv(), input },
+    );
+    return Number(result.stdout.toString('latin1').trim()) || 0;
+  }
+
+  watch(listener: () => void): () => void {
+    return watchRefs(this.layout.gitDir, listener, (error) => this.log(`watching the store failed: ${String(error)}`));
+  }
+
+  sizes(): { bytes: number; borrowedBytes: number } {
+    return storeSizes(this.layout);
+  }
+
+  collect(waitMs: number): Promise<{ freedBytes: number }> {
+    return collect(this, waitMs);
+  }
+
+  doctor(repair: boolean): Promise<Array<{ reason: string; message: string; repaired: boolean }>> {
+    return diagnose(this, repair);
+  }
+
+  async close(): Promise<void> {
+    await this.queue.catch(() => undefined);
+    this.reader.close();
+    this.snapshots.close();
+  }
+}
+
+function previousFrom(record: Checkpoint): NonNullable<CaptureFacts['previous']> {
+  return {
+    id: record.id,
+    tree: record.files.tree,
+    session: record.session?.id ?? null,
+    turn: record.turn?.number ?? null,
+    trigger: record.trigger,
+  };
+}
+
+function withCommit(checkpoint: Checkpoint, tree: string, commit: string): Checkpoint {
+  return { ...checkpoint, files: { ...checkpoint.files, tree, commit } };
+}

@@ -1,0 +1,270 @@
+import { CheckpointsError } from '../core/errors';
+import type { ObjectReader } from './object-reader';
+import type { PackWriter } from './pack-writer';
+import { comparePaths, decodePath, encodePath } from './path-bytes';
+
+export const modes = { file: 0o100644, executable: 0o100755, link: 0o120000, tree: 0o40000, gitlink: 0o160000 };
+
+/** One file or link as a tree has it. */
+export interface Leaf {
+  mode: number;
+  oid: string;
+}
+export interface TreeEntry extends Leaf {
+  name: string;
+}
+export interface TreeChange {
+  path: string;
+  before: Leaf | null;
+  after: Leaf | null;
+}
+
+export function parseTree(data: Buffer, oidBytes: number): TreeEntry[] {
+  const entries: TreeEntry[] = [];
+  for (let at = 0; at < data.length;) {
+    const space = data.indexOf(32, at);
+    const end = data.indexOf(0, space);
+    const mode = parseInt(data.toString('latin1', at, space), 8);
+    const name = decodePath(data.subarray(space + 1, end));
+    at = end + 1 + oidBytes;
+    entries.push({ mode, name, oid: data.toString('hex', end + 1, at) });
+  }
+  return entries;
+}
+
+/** git sorts folders as if their names ended in a slash. */
+const sortKey = (entry: TreeEntry): string => (entry.mode === modes.tree ? `${entry.name}/` : entry.name);
+
+export function formatTree(entries: TreeEntry[]): Buffer {
+  const sorted = [...entries].sort((a, b) => comparePaths(sortKey(a), sortKey(b)));
+  const parts: Buffer[] = [];
+  for (const entry of sorted)
+    parts.push(
+      Buffer.from(`${entry.mode.toString(8)} `, 'latin1'),
+      encodePath(entry.name),
+      Buffer.from([0]),
+      Buffer.from(entry.oid, 'hex'),
+    );
+  return Buffer.concat(parts);
+}
+
+const isFolder = (leaf: Leaf | null | undefined): boolean => leaf?.mode === modes.tree;
+const same = (a: Leaf | null | undefined, b: Leaf | null | undefined): boolean =>
+  a === b || (!!a && !!b && a.mode === b.mode && a.oid === b.oid);
+
+/** Reads, changes and compares trees; keeps the parsed ones it met. */
+export class Trees {
+  private cache = new Map<string, TreeEntry[]>();
+  private cachedEntries = 0;
+
+  constructor(
+    private readonly reader: ObjectReader,
+    private readonly oidBytes: number,
+  ) {}
+
+  get emptyTree(): string {
+    return this.oidBytes === 20
+      ? '4b825dc642cb6eb9a060e54bf8d69288fbee4904'
+      : '6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321';
+  }
+
+  async entries(oid: string): Promise<TreeEntry[]> {
+    const known = this.cache.get(oid);
+    if (known) return known;
+    if (oid === this.emptyTree) return [];
+    const object = await this.reader.read(oid);
+    if (object?.type !== 'tree') throw new CheckpointsError('store-broken', `The store has lost the folder ${oid}.`);
+    const entries = parseTree(object.data, this.oidBytes);
+    this.remember(oid, entries);
+    return entries;
+  }
+
+  async exists(oid: string): Promise<boolean> {
+    return oid === this.emptyTree || (await this.reader.read(oid))?.type === 'tree';
+  }
+
+  private remember(oid: string, entries: TreeEntry[]): void {
+    this.cache.set(oid, entries);
+    this.cachedEntries += entries.length + 1;
+    // Oldest first out; enough for the trees of a large workspace, small beside an editor.
+    for (const [old, list] of this.cache) {
+      if (this.cachedEntries <= 150_000) break;
+      this.cache.delete(old);
+      this.cachedEntries -= list.length + 1;
+    }
+  }
+
+  async lookup(root: string, path: string): Promise<Leaf | null> {
+    let oid = root;
+    const parts = path.split('/');
+    for (const [i, part] of parts.entries()) {
+      const entry = (await this.entries(oid)).find((e) => e.name === part);
+      if (!entry) return null;
+      if (i === parts.length - 1) return { mode: entry.mode, oid: entry.oid };
+      if (entry.mode !== modes.tree) return null;
+      oid = entry.oid;
+    }
+    return { mode: modes.tree, oid: root };
+  }
+
+  /** Every file and link below `root`. */
+  async list(root: string, prefix = '', out = new Map<string, Leaf>()): Promise<Map<string, Leaf>> {
+    const entries = await this.entries(root);
+    const folders: Array<Promise<unknown>> = [];
+    for (const entry of entries) {
+      if (entry.mode === modes.tree) folders.push(this.list(entry.oid, `${prefix}${entry.name}/`, out));
+      else out.set(prefix + entry.name, { mode: entry.mode, oid: entry.oid });
+    }
+    await Promise.all(folders);
+    return out;
+  }
+
+  async count(root: string): Promise<number> {
+    let files = 0;
+    const walk = async (oid: string): Promise<void> => {
+      const folders: Array<Promise<void>> = [];
+      for (const entry of await this.entries(oid)) {
+        if (entry.mode === modes.tree) folders.push(walk(entry.oid));
+        else files += 1;
+      }
+      await Promise.all(folders);
+    };
+    await walk(root);
+    return files;
+  }
+
+  /** A new root with some paths set or (null) removed; only the folders on the way are rewritten. */
+  async update(root: string, changes: Map<string, Leaf | null>, writer: PackWriter): Promise<string> {
+    if (changes.size === 0) return root;
+    return (await this.updateFolder(root, groupByFolder(changes), writer)) ?? this.write([], writer);
+  }
+
+  private async updateFolder(oid: string | null, group: Folder, writer: PackWriter): Promise<string | null> {
+    const entries = new Map<string, TreeEntry>();
+    if (oid) for (const entry of await this.entries(oid)) entries.set(entry.name, entry);
+    let changed = oid === null;
+    // Removals first: a file that becomes a folder is one removal and one addition of the same name.
+    for (const [name, leaf] of group.leaves) {
+      const old = entries.get(name);
+      if (leaf === null) {
+        // A removed file must not take a folder of the same name with it.
+        if (old && (old.mode !== modes.tree || group.whole.has(name))) {
+          entries.delete(name);
+          changed = true;
+        }
+      } else if (!same(old, leaf)) {
+        entries.set(name, { name, ...leaf });
+        changed = true;
+      }
+    }
+    for (const [name, sub] of group.folders) {
+      const old = entries.get(name);
+      const onlyRemovals = sub.additions === 0;
+      if (old && old.mode !== modes.tree && onlyRemovals) continue;
+      if (!old && onlyRemovals) continue;
+      const updated = await this.updateFolder(isFolder(old) ? old!.oid : null, sub, writer);
+      if (updated === null) {
+        if (entries.delete(name)) changed = true;
+      } else if (old?.oid !== updated || old.mode !== modes.tree) {
+        entries.set(name, { name, mode: modes.tree, oid: updated });
+        changed = true;
+      }
+    }
+    if (entries.size === 0) return null;
+    return changed ? this.write([...entries.values()], writer) : oid;
+  }
+
+  private write(entries: TreeEntry[], writer: PackWriter): string {
+    const oid = writer.add('tree', formatTree(entries));
+    this.remember(oid, entries);
+    return oid;
+  }
+
+  /** Builds all trees of a full list; all of them are added to `writer`. */
+  build(leaves: Iterable<[string, Leaf]>, writer: PackWriter): string {
+    const group = groupByFolder(new Map(leaves));
+    const make = (folder: Folder): string => {
+      const entries: TreeEntry[] = [];
+      for (const [name, leaf] of folder.leaves) if (leaf) entries.push({ name, ...leaf });
+      for (const [name, sub] of folder.folders) entries.push({ name, mode: modes.tree, oid: make(sub) });
+      return this.write(entries, writer);
+    };
+    return make(group);
+  }
+
+  /** File by file; folders that are the same object are not entered. */
+  async diff(from: string, to: string, under: string[] = []): Promise<TreeChange[]> {
+    const out: TreeChange[] = [];
+    await this.diffFolder(from, to, '', out, under);
+    return out.sort((a, b) => comparePaths(a.path, b.path));
+  }
+
+  private async diffFolder(
+    from: string | null,
+    to: string | null,
+    prefix: string,
+    out: TreeChange[],
+    under: string[],
+  ): Promise<void> {
+    if (from === to) return;
+    const [before, after] = await Promise.all([from ? this.entries(from) : [], to ? this.entries(to) : []]);
+    const old = new Map(before.map((e) => [e.name, e]));
+    const names = new Set([...before.map((e) => e.name), ...after.map((e) => e.name)]);
+    const now = new Map(after.map((e) => [e.name, e]));
+    const folders: Array<Promise<void>> = [];
+    for (const name of names) {
+      const a = old.get(name);
+      const b = now.get(name);
+      if (same(a, b)) continue;
+      const path = prefix + name;
+      if (!touches(path, under)) continue;
+      if (isFolder(a) || isFolder(b))
+        folders.push(this.diffFolder(isFolder(a) ? a!.oid : null, isFolder(b) ? b!.oid : null, `${path}/`, out, under));
+      const before = a && !isFolder(a) ? { mode: a.mode, oid: a.oid } : null;
+      const after = b && !isFolder(b) ? { mode: b.mode, oid: b.oid } : null;
+      if ((before || after) && covered(path, under)) out.push({ path, before, after });
+    }
+    await Promise.all(folders);
+  }
+}
+
+/** `path` is one of `under`, or lies below one of them. No list means everything. */
+export function covered(path: string, under: string[]): boolean {
+  return under.length === 0 || under.some((p) => p === '' || path === p || path.startsWith(`${p}/`));
+}
+
+function touches(path: string, under: string[]): boolean {
+  return covered(path, under) || under.some((p) => p.startsWith(`${path}/`));
+}
+
+interface Folder {
+  leaves: Map<string, Leaf | null>;
+  folders: Map<string, Folder>;
+  /** Names whose removal means the whole folder. */
+  whole: Set<string>;
+  /** Paths set anywhere below. */
+  additions: number;
+}
+
+const emptyFolder = (): Folder => ({ leaves: new Map(), folders: new Map(), whole: new Set(), additions: 0 });
+
+/** A key with a trailing slash stands for a whole folder. */
+function groupByFolder(changes: Map<string, Leaf | null>): Folder {
+  const top = emptyFolder();
+  for (const [key, leaf] of changes) {
+    const wholeFolder = key.endsWith('/');
+    const parts = (wholeFolder ? key.slice(0, -1) : key).split('/');
+    let folder = top;
+    if (leaf) folder.additions += 1;
+    for (const part of parts.slice(0, -1)) {
+      let next = folder.folders.get(part);
+      if (!next) folder.folders.set(part, (next = emptyFolder()));
+      folder = next;
+      if (leaf) folder.additions += 1;
+    }
+    const name = parts.at(-1)!;
+    folder.leaves.set(name, leaf);
+    if (wholeFolder) folder.whole.add(name);
+  }
+  return top;
+}

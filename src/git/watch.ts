@@ -1,0 +1,34 @@
+import { mkdirSync, watch, type FSWatcher } from 'node:fs';
+import { join } from 'node:path';
+
+/** One call soon after any process created, changed, packed or deleted a checkpoint. */
+export function watchRefs(gitDir: string, listener: () => void, onError: (error: unknown) => void): () => void {
+  let timer: NodeJS.Timeout | undefined;
+  const soon = (): void => {
+    timer ??= setTimeout(() => {
+      timer = undefined;
+      listener();
+    }, 80);
+    timer.unref();
+  };
+  const watchers: FSWatcher[] = [];
+  const add = (path: string, only?: RegExp): void => {
+    try {
+      mkdirSync(path, { recursive: true });
+      const watcher = watch(path, { persistent: false }, (_event, name) => {
+        if (name && (name.endsWith('.lock') || (only && !only.test(name)))) return;
+        soon();
+      });
+      watcher.on('error', onError);
+      watchers.push(watcher);
+    } catch (error) {
+      onError(error);
+    }
+  };
+  add(join(gitDir, 'refs', 'checkpoints'));
+  add(gitDir, /^packed-refs$/);
+  return () => {
+    clearTimeout(timer);
+    for (const watcher of watchers) watcher.close();
+  };
+}

@@ -1,0 +1,163 @@
+import {
+  chmodSync,
+  closeSync,
+  fsyncSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  rmdirSync,
+  symlinkSync,
+  unlinkSync,
+  writeSync,
+  copyFileSync,
+  readlinkSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { FileReader, parentOf } from './file-reader';
+import { hashObject, type HashName } from './pack-writer';
+import { encodePath, fsPath } from './path-bytes';
+import { isMissing } from './refs';
+import { modes, type Leaf } from './trees';
+
+/** What stands in the way of writing or deleting a path. */
+export type Obstacle = 'link in the way' | 'file in the way' | 'folder in the way';
+
+/** Changes the user's files: only by rename and unlink, never through a link, never more than asked. */
+export class WorkingFiles {
+  constructor(
+    private readonly root: string,
+    private readonly algorithm: HashName,
+  ) {}
+
+  /** The file or link at a path as a leaf; null when nothing (or only a folder) is there. */
+  leafAt(path: string): Leaf | null | 'unreadable' {
+    const found = new FileReader(this.root, Number.MAX_SAFE_INTEGER).read(path);
+    if (found.kind === 'file' || found.kind === 'link')
+      return { mode: found.mode, oid: hashObject('blob', found.data, this.algorithm) };
+    return found.kind === 'missing' || found.kind === 'folder' ? null : 'unreadable';
+  }
+
+  /** Writes content under a temporary name on the same volume. */
+  stage(to: string, mode: number, data: Uint8Array, sync: boolean): void {
+    if (mode === modes.link) {
+      symlinkSync(Buffer.from(data), to);
+      return;
+    }
+    const fd = openSync(to, 'wx', mode === modes.executable ? 0o755 : 0o644);
+    try {
+      for (let at = 0; at < data.length;) at += writeSync(fd, data, at);
+      if (sync) fsyncSync(fd);
+    } finally {
+      closeSync(fd);
+    }
+  }
+
+  /** Renames a staged file to its place. Returns what stands in the way instead of forcing it. */
+  place(staged: string, path: string, mode: number): Obstacle | null {
+    const blocked = this.makeParents(path);
+    if (blocked) return blocked;
+    const target = fsPath(this.root, path);
+    let existing;
+    try {
+      existing = lstatSync(target);
+    } catch (error) {
+      if (!isMissing(error)) throw error;
+    }
+    if (existing?.isDirectory()) {
+      // Only folders that hold nothing (but empty folders) may make room for a file.
+      if (!removeEmptyTree(target)) return 'folder in the way';
+    } else if (existing?.isFile() && mode !== modes.link) {
+      // Keep what the file's owner set besides the executable bit.
+      const bits = existing.mode & 0o777;
+      chmodSync(staged, mode === modes.executable ? bits | ((bits & 0o444) >> 2) : bits & ~0o111);
+    }
+    try {
+      renameSync(staged, target);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EXDEV') throw error;
+      this.placeAcross(staged, path, mode);
+    }
+    return null;
+  }
+
+  /** A volume mounted inside the workspace: a copy beside the target, then a rename there. */
+  private placeAcross(staged: string, path: string, mode: number): void {
+    const beside = Buffer.concat([encodePath(join(this.root, path)), Buffer.from(`.ocp-${process.pid}.tmp`)]);
+    if (mode === modes.link) symlinkSync(readlinkSync(staged, { encoding: 'buffer' }) as unknown as Buffer, beside);
+    else copyFileSync(staged, beside);
+    renameSync(beside, fsPath(this.root, path));
+    rmSync(staged, { force: true });
+  }
+
+  /** Every folder on the way must be a real folder inside the root; missing ones are made. */
+  private makeParents(path: string): Obstacle | null {
+    const parts = parentOf(path).split('/').filter(Boolean);
+    let at = '';
+    for (const part of parts) {
+      at = at ? `${at}/${part}` : part;
+      const full = fsPath(this.root, at);
+      try {
+        const stat = lstatSync(full);
+        if (stat.isSymbolicLink()) return 'link in the way';
+        if (!stat.isDirectory()) return 'file in the way';
+      } catch (error) {
+        if (!isMissing(error)) throw error;
+        mkdirSync(full);
+      }
+    }
+    return null;
+  }
+
+  makeFolder(path: string): Obstacle | null {
+    return this.makeParents(`${path}/x`);
+  }
+
+  delete(path: string): void {
+    if (this.throughLink(path)) return;
+    try {
+      unlinkSync(fsPath(this.root, path));
+    } catch (error) {
+      if (!isMissing(error)) throw error;
+    }
+  }
+
+  private throughLink(path: string): boolean {
+    for (let folder = parentOf(path); folder !== ''; folder = parentOf(folder)) {
+      try {
+        if (lstatSync(fsPath(this.root, folder)).isSymbolicLink()) return true;
+      } catch (error) {
+        if (!isMissing(error)) throw error;
+      }
+    }
+    return false;
+  }
+
+  /** Removes a folder if nothing is in it; anything else stays. */
+  removeIfEmpty(path: string): boolean {
+    if (path === '' || this.throughLink(`${path}/x`)) return false;
+    try {
+      rmdirSync(fsPath(this.root, path));
+      return true;
+    } catch (error) {
+      const code = (error as NodeJS.ErrnoException).code;
+      if (code === 'ENOTEMPTY' || code === 'EEXIST' || code === 'EBUSY' || isMissing(error)) return false;
+      throw error;
+    }
+  }
+}
+
+/** True when the folder held nothing but empty folders, and is gone. */
+function removeEmptyTree(folder: string | Buffer): boolean {
+  const entries = readdirSync(folder, { withFileTypes: true, encoding: 'buffer' }) as unknown as Array<{
+    name: Buffer;
+    isDirectory(): boolean;
+  }>;
+  if (entries.some((entry) => !entry.isDirectory())) return false;
+  const base = Buffer.isBuffer(folder) ? folder : Buffer.from(folder);
+  for (const entry of entries) if (!removeEmptyTree(Buffer.concat([base, Buffer.from('/'), entry.name]))) return false;
+  rmdirSync(folder);
+  return true;
+}
