@@ -54,10 +54,9 @@ export const compareSelected = async (
   argument: unknown,
   selected: unknown,
 ): Promise<void> => {
-  const nodes = Array.isArray(selected) ? selected : [...treeView.selection];
-  const targets = await targetsOf(workspaces, argument, nodes, 'Compare Selected');
-  const [first, second] = targets;
-  if (targets.length !== 2 || first === undefined || second === undefined)
+  const nodes = (Array.isArray(selected) ? selected : [...treeView.selection]).filter(isTreeNode);
+  const [first, second] = nodes.length === 2 ? await targetsOf(workspaces, argument, nodes, 'Compare Selected') : [];
+  if (first === undefined || second === undefined)
     throw new CheckpointsError(
       'invalid-argument',
       'Select two checkpoints in the list to compare them (Ctrl+click or Cmd+click).',

@@ -1,8 +1,58 @@
 import * as assert from 'node:assert/strict';
 import * as vscode from 'vscode';
+import { reasons } from '../../src/core/errors';
+import { CheckpointsError } from '../../src/core/errors';
+import { commands, extensionId, views } from '../../src/host/ids';
+import { advice, explain, showError } from '../../src/host/notifications';
+import { activate, answering } from './helpers';
 
 describe('activation', () => {
-  it('finds the workspace', () => {
-    assert.equal(vscode.workspace.workspaceFolders?.length, 2);
+  before(activate);
+
+  it('registers every command of package.json, and no other', async () => {
+    const own = (await vscode.commands.getCommands(true)).filter((id) => id.startsWith('opencodeCheckpoints.'));
+    // VS Code makes some for each view: focus, open, resetViewLocation and the like.
+    const made = own.filter((id) => Object.values(views).some((view) => id.startsWith(`${view}.`)));
+    assert.deepEqual(own.filter((id) => !made.includes(id)).sort(), Object.values(commands).sort());
+  });
+
+  it('runs beside the files, never in the browser', () => {
+    const extension = vscode.extensions.getExtension(extensionId);
+    assert.equal(extension?.extensionKind, vscode.ExtensionKind.Workspace);
+    assert.equal(extension?.isActive, true);
+  });
+});
+
+describe('errors', () => {
+  it('have a sentence and a way out for every reason', () => {
+    assert.deepEqual(Object.keys(advice).sort(), [...reasons].sort());
+    for (const reason of reasons) {
+      assert.match(advice[reason].sentence, /^[A-Z].*\.$/, reason);
+      assert.match(advice[reason].wayOut, /^[A-Z].*\.$/, reason);
+    }
+  });
+
+  it('lead only to commands that exist', async () => {
+    const known = new Set(await vscode.commands.getCommands());
+    for (const reason of reasons) {
+      const { action } = advice[reason];
+      if (action !== undefined) assert.ok(known.has(action.command), `${reason}: ${action.command}`);
+    }
+  });
+
+  it('say the particular between the sentence and the way out', () => {
+    const text = explain(new CheckpointsError('disk-full', 'The volume /data has 0 bytes left'));
+    assert.match(text, /^The disk is full\. The volume \/data has 0 bytes left\. Nothing was changed\./);
+  });
+
+  it('are shown once, and a cancelled operation not at all', async () => {
+    const log = vscode.window.createOutputChannel('Checkpoints test', { log: true });
+    const shown = await answering([undefined], () => showError(new CheckpointsError('disk-full', ''), log));
+    assert.deepEqual(
+      shown.map(({ kind, items }) => [kind, items]),
+      [['error', ['Clean Up Store']]],
+    );
+    assert.deepEqual(await answering([], () => showError(new CheckpointsError('cancelled', ''), log)), []);
+    log.dispose();
   });
 });

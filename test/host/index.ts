@@ -6,6 +6,13 @@ export async function run(): Promise<void> {
   const mocha = new Mocha({ ui: 'bdd', timeout: 60_000, color: false, ...grep() });
   mocha.suite.emit('pre-require', globalThis, '', mocha);
   await import('./activation.test');
+  await import('./snapshots.test');
+  await import('./tree.test');
+  await import('./restore.test');
+  await import('./edit.test');
+  await import('./lines.test');
+  await import('./settings.test');
+  await import('./timeline.test');
 
   const tests: Array<{ title: string; state: 'passed' | 'failed'; error?: string; duration: number }> = [];
   await new Promise<void>((resolve) => {

@@ -1,0 +1,122 @@
+import * as assert from 'node:assert/strict';
+import * as vscode from 'vscode';
+import type { Checkpoint } from '../../src/core/model';
+import { commands } from '../../src/host/ids';
+import { activate, activeTab, answering, closeEditors, eventually, run, showFile, withStore } from './helpers';
+
+const make = (name?: string): Promise<Checkpoint> => withStore((api) => api.create(name === undefined ? {} : { name }));
+const now = (id: string): Promise<Checkpoint> => withStore((api) => api.resolve(id));
+const gone = async (id: string): Promise<boolean> =>
+  !(await withStore((api) => api.list())).some((one) => one.id === id);
+
+describe('keeping order', () => {
+  before(activate);
+  beforeEach(() => showFile('README.md'));
+  after(closeEditors);
+
+  it('renames', async () => {
+    const { id } = await make();
+    const asked = await answering(['A better name'], () => run(commands.rename, id));
+    assert.equal(asked[0]?.detail, 'Manual checkpoint');
+    assert.equal((await now(id)).name, 'A better name');
+  });
+
+  it('describes', async () => {
+    const { id } = await make();
+    await answering(['Why it matters'], () => run(commands.describe, id));
+    assert.equal((await now(id)).description, 'Why it matters');
+  });
+
+  it('pins and unpins', async () => {
+    const { id } = await make();
+    await run(commands.pin, id);
+    assert.equal((await now(id)).pinned, true);
+    await run(commands.unpin, id);
+    assert.equal((await now(id)).pinned, false);
+  });
+
+  it('copies the id', async () => {
+    const { id } = await make();
+    await run(commands.copyId, id);
+    assert.equal(await vscode.env.clipboard.readText(), id);
+  });
+
+  it('asks before it deletes', async () => {
+    const { id } = await make('Doomed');
+    const asked = await answering([undefined], () => run(commands.delete, id));
+    assert.equal(asked[0]?.message, 'Delete “Doomed”?');
+    assert.equal(await gone(id), false);
+    await answering(['Delete'], () => run(commands.delete, id));
+    assert.equal(await gone(id), true);
+  });
+
+  it('clears a session and nothing else', async () => {
+    const session = { id: 'ses_clear', messageId: null, messageCount: 0, title: 'To be cleared', parent: null };
+    const [mine, other] = await withStore(async (api) => [
+      await api.create({ session, trigger: 'agent', name: 'a' }),
+      await api.create({ name: 'b' }),
+    ]);
+    const asked = await answering(['To be cleared', 'Delete All'], () => run(commands.clearSession));
+    assert.match(asked[1]?.message ?? '', /Delete all 1 checkpoint of “To be cleared”/);
+    assert.equal(await gone(mine?.id ?? ''), true);
+    assert.equal(await gone(other?.id ?? ''), false);
+  });
+
+  it('explains a reference that does not exist', async () => {
+    const asked = await answering([undefined], () => run(commands.rename, 'cp_00000000000000000000000000'));
+    assert.equal(asked[0]?.kind, 'error');
+    assert.match(asked[0]?.message ?? '', /^This checkpoint does not exist any more/);
+  });
+
+  it('shows statistics', async () => {
+    await make();
+    await run(commands.showStatistics);
+    const editor = await eventually(
+      () => vscode.window.activeTextEditor,
+      (candidate) => candidate?.document.getText().startsWith('# Checkpoints of project') === true,
+      'no page',
+    );
+    assert.match(editor?.document.getText() ?? '', /- \d+ checkpoints in \d+ session/);
+    await run('workbench.action.revertAndCloseActiveEditor');
+  });
+
+  it('cleans up after asking', async () => {
+    const asked = await answering(['Clean Up'], () => run(commands.cleanUp));
+    assert.match(asked[1]?.message ?? '', /^Cleaned up: /);
+  });
+
+  it('examines the store', async () => {
+    const asked = await answering([], () => run(commands.doctor));
+    assert.equal(asked[0]?.message, 'The checkpoint store is healthy.');
+  });
+
+  it('opens the timeline as an editor, once', async () => {
+    await run(commands.openTimeline);
+    await eventually(activeTab, (tab) => tab?.label === 'Checkpoints Timeline', 'no timeline');
+    await run(commands.openTimeline);
+    const tabs = vscode.window.tabGroups.all
+      .flatMap((group) => group.tabs)
+      .filter((tab) => tab.label === 'Checkpoints Timeline');
+    assert.equal(tabs.length, 1);
+  });
+
+  it('switches between files as tree and as list, refreshes, and shows its log', async () => {
+    for (const command of [commands.viewAsTree, commands.viewAsList, commands.refresh, commands.showLog])
+      assert.deepEqual(await answering([], () => run(command)), []);
+  });
+
+  it('finds by text while typing, and compares on Enter', async () => {
+    const { id } = await make('Needle in the hay');
+    await closeEditors();
+    await showFile('README.md');
+    await run(commands.search);
+    await new Promise((resolve) => setTimeout(resolve, 1000));
+    // The pick cannot be typed into from here; its newest row is the one just made.
+    const asked = await answering([], async () => {
+      await run('workbench.action.acceptSelectedQuickOpenItem');
+      await new Promise((resolve) => setTimeout(resolve, 1500));
+    });
+    assert.match(asked[0]?.message ?? '', /^No difference/);
+    await withStore((api) => api.remove([id]));
+  });
+});

@@ -1,0 +1,108 @@
+import * as assert from 'node:assert/strict';
+import * as vscode from 'vscode';
+import type { Checkpoint } from '../../src/core/model';
+import { commands } from '../../src/host/ids';
+import { snapshotUri } from '../../src/host/uris';
+import {
+  activate,
+  activeTab,
+  answering,
+  closeEditors,
+  eventually,
+  run,
+  showFile,
+  uri,
+  withStore,
+  write,
+} from './helpers';
+
+const original = Array.from({ length: 20 }, (_, index) => `line ${index + 1}`);
+const text = (lines: string[]): string => `${lines.join('\n')}\n`;
+
+describe('restoring lines', () => {
+  let point: Checkpoint;
+
+  before(activate);
+  beforeEach(async () => {
+    write('lines.txt', text(original));
+    point = await withStore((api) => api.create({ name: 'Lines' }));
+    const changed = [...original];
+    changed[4] = 'changed five';
+    changed.splice(9, 1);
+    changed.push('added at the end');
+    write('lines.txt', text(changed));
+  });
+  afterEach(async () => {
+    await run('workbench.action.revertAndCloseActiveEditor');
+    await closeEditors();
+  });
+
+  const openDiff = async (): Promise<vscode.TextEditor> => {
+    await run('vscode.diff', snapshotUri(point.id, uri('lines.txt')), uri('lines.txt'), 'Lines');
+    await eventually(activeTab, (tab) => tab?.input instanceof vscode.TabInputTextDiff, 'no diff');
+    const find = (): vscode.TextEditor | undefined =>
+      vscode.window.visibleTextEditors.find(({ document }) => document.uri.toString() === uri('lines.txt').toString());
+    const editor = await eventually(find, (candidate) => candidate !== undefined, 'no right side');
+    assert.ok(editor);
+    return editor;
+  };
+
+  it('that are selected in the diff, and no others', async () => {
+    const editor = await openDiff();
+    editor.selection = new vscode.Selection(4, 0, 4, 3);
+    assert.equal(await run(commands.restoreSelectedLines), 1);
+    const lines = editor.document.getText().split('\n');
+    assert.equal(lines[4], 'line 5');
+    assert.equal(lines.includes('line 10'), false);
+    assert.equal(lines.includes('added at the end'), true);
+    assert.equal(editor.document.isDirty, true);
+  });
+
+  it('all of them by a selection of everything, exactly', async () => {
+    const editor = await openDiff();
+    editor.selection = new vscode.Selection(0, 0, editor.document.lineCount, 0);
+    assert.equal(await run(commands.restoreSelectedLines), 3);
+    assert.equal(editor.document.getText(), text(original));
+  });
+
+  it('says so when the selection touches no change', async () => {
+    const editor = await openDiff();
+    editor.selection = new vscode.Selection(0, 0, 1, 0);
+    const asked = await answering([], () => run(commands.restoreSelectedLines));
+    assert.match(asked[0]?.message ?? '', /No change touches the selected lines/);
+  });
+
+  it('of one change of the gutter', async () => {
+    await run(commands.showInGutter, point.id);
+    const { document } = await showFile('lines.txt');
+    const change = (originalStart: number, originalEnd: number, start: number, end: number) => ({
+      originalStartLineNumber: originalStart,
+      originalEndLineNumber: originalEnd,
+      modifiedStartLineNumber: start,
+      modifiedEndLineNumber: end,
+    });
+    const changes = [change(5, 5, 5, 5), change(10, 10, 9, 0), change(20, 0, 20, 20)];
+    await run(commands.restoreChange, document.uri, changes, 1);
+    assert.equal(document.lineAt(9).text, 'line 10');
+    assert.equal(document.lineAt(4).text, 'changed five');
+    await run(commands.restoreChange, document.uri, changes, 0);
+    assert.equal(document.lineAt(4).text, 'line 5');
+    await run(commands.stopGutter);
+    const asked = await answering([], () => run(commands.restoreChange, document.uri, changes, 0));
+    assert.match(asked[0]?.message ?? '', /Choose a checkpoint for the gutter first/);
+  });
+
+  it('refuses to change a checkpoint’s own side', async () => {
+    await run(commands.showInGutter, point.id);
+    const side = snapshotUri(point.id, uri('lines.txt'));
+    const change = {
+      originalStartLineNumber: 1,
+      originalEndLineNumber: 1,
+      modifiedStartLineNumber: 1,
+      modifiedEndLineNumber: 1,
+    };
+    const asked = await answering([], () => run(commands.restoreChange, side, [change], 0));
+    assert.match(asked[0]?.message ?? '', /Only the working file can be changed/);
+    await run(commands.stopGutter);
+  });
+});

@@ -1,0 +1,237 @@
+import * as assert from 'node:assert/strict';
+import * as vscode from 'vscode';
+import type { Checkpoint } from '../../src/core/model';
+import { commands } from '../../src/host/ids';
+import {
+  activate,
+  activeTab,
+  answering,
+  closeEditors,
+  eventually,
+  exists,
+  read,
+  remove,
+  run,
+  showFile,
+  uri,
+  withStore,
+  write,
+} from './helpers';
+
+describe('restoring', () => {
+  let point: Checkpoint;
+
+  before(activate);
+  beforeEach(async () => {
+    write('README.md', '# Sample\n');
+    write('keep.txt', 'one\n');
+    remove('later.txt');
+    point = await withStore((api) => api.create({ name: 'Restore here' }));
+    write('README.md', '# Broken\n');
+    write('later.txt', 'made later\n');
+  });
+  afterEach(async () => {
+    await vscode.workspace.saveAll(false);
+    await closeEditors();
+    remove('later.txt');
+    remove('keep.txt');
+    write('README.md', '# Sample\n');
+  });
+
+  const safetyPoints = async (): Promise<Checkpoint[]> => withStore((api) => api.list({ trigger: 'restore' }));
+
+  it('asks with counts, makes a safety checkpoint, restores and reports', async () => {
+    const before = (await safetyPoints()).length;
+    const asked = await answering(['Restore'], () => run(commands.restore, point.id));
+    assert.equal(asked[0]?.message, 'Restore “Restore here”?');
+    assert.match(asked[0]?.detail ?? '', /1 file will be written\.\n1 file made since then will be deleted\./);
+    assert.deepEqual(asked[0]?.items, ['Restore', 'Choose…']);
+    assert.equal(asked[1]?.message, 'Restored: 1 file written, 1 deleted.');
+    assert.deepEqual(asked[1]?.items, ['Undo', 'Show Changes']);
+    assert.equal(read('README.md'), '# Sample\n');
+    assert.equal(exists('later.txt'), false);
+    assert.equal((await safetyPoints()).length, before + 1);
+  });
+
+  it('does nothing when the dialog is closed', async () => {
+    const before = (await withStore((api) => api.list())).length;
+    await answering([undefined], () => run(commands.restore, point.id));
+    assert.equal(read('README.md'), '# Broken\n');
+    assert.equal((await withStore((api) => api.list())).length, before);
+  });
+
+  it('lets the user choose a checkpoint when none is given', async () => {
+    const asked = await answering(['Restore here', undefined], () => run(commands.restore));
+    assert.deepEqual(
+      asked.map(({ kind }) => kind),
+      ['pick', 'warning'],
+    );
+  });
+
+  it('undoes by the button of its message, and redoes', async () => {
+    await answering(['Restore', 'Undo', 'Redo', undefined], async () => {
+      await run(commands.restore, point.id);
+      await eventually(
+        () => exists('later.txt'),
+        (there) => !there,
+        'not redone',
+      );
+      await eventually(
+        () => safetyPoints(),
+        (points) => points.filter(({ restore }) => restore?.operation === 'redo').length > 0,
+        'no redo',
+      );
+    });
+    assert.equal(read('README.md'), '# Sample\n');
+  });
+
+  it('undoes and redoes by command', async () => {
+    await answering(['Restore'], () => run(commands.restore, point.id));
+    const undone = await answering([], () => run(commands.undo));
+    assert.equal(undone[0]?.message, 'Undone: 2 files written.');
+    assert.equal(read('README.md'), '# Broken\n');
+    assert.equal(read('later.txt'), 'made later\n');
+    await answering([], () => run(commands.redo));
+    assert.equal(read('README.md'), '# Sample\n');
+    assert.equal(exists('later.txt'), false);
+  });
+
+  it('shows what it changed', async () => {
+    await answering(['Restore', 'Show Changes'], async () => {
+      await run(commands.restore, point.id);
+      await eventually(activeTab, (tab) => /↔ Working Files/.test(tab?.label ?? ''), 'no changes editor');
+    });
+  });
+
+  it('says that there is nothing to do', async () => {
+    write('README.md', '# Sample\n');
+    remove('later.txt');
+    const asked = await answering([], () => run(commands.restore, point.id));
+    assert.match(asked[0]?.message ?? '', /^Nothing to do/);
+  });
+
+  const dirty = async (): Promise<vscode.TextDocument> => {
+    const editor = await showFile('README.md');
+    await eventually(
+      () => editor.document.getText(),
+      (text) => text === '# Broken\n',
+      'the editor shows old text',
+    );
+    await editor.edit((edit) => edit.insert(new vscode.Position(0, 0), 'unsaved '));
+    assert.equal(editor.document.isDirty, true);
+    return editor.document;
+  };
+
+  it('leaves unsaved editors out when asked to', async () => {
+    const document = await dirty();
+    const asked = await answering(['Restore', 'Leave Them Out'], () => run(commands.restore, point.id));
+    assert.equal(asked[1]?.detail, 'README.md');
+    assert.equal(document.isDirty, true);
+    assert.equal(document.getText(), 'unsaved # Broken\n');
+    assert.equal(read('README.md'), '# Broken\n');
+    assert.equal(exists('later.txt'), false);
+  });
+
+  it('saves unsaved editors when asked to, so that the safety checkpoint has them', async () => {
+    const document = await dirty();
+    await answering(['Restore', 'Save and Continue'], () => run(commands.restore, point.id));
+    await eventually(
+      () => document.getText(),
+      (text) => text === '# Sample\n',
+      'the editor shows old text',
+    );
+    await answering([], () => run(commands.undo));
+    assert.equal(read('README.md'), 'unsaved # Broken\n');
+  });
+
+  it('stops at unsaved editors when the question is closed', async () => {
+    await dirty();
+    await answering(['Restore', undefined], () => run(commands.restore, point.id));
+    assert.equal(exists('later.txt'), true);
+  });
+
+  it('restores only the files that are ticked', async () => {
+    const restored = answering(['Restore here', 'Choose…'].slice(1), () => run(commands.restore, point.id));
+    // The plan view opens; everything is ticked until somebody unticks it.
+    await eventually(
+      async () => (await vscode.commands.getCommands(true)).includes(commands.applyPlan),
+      (there) => there,
+      'no plan view',
+    );
+    await new Promise((resolve) => setTimeout(resolve, 1000));
+    await run(commands.reviewPlan);
+    await eventually(activeTab, (tab) => /Now ↔ After Restoring/.test(tab?.label ?? ''), 'no review');
+    await run(commands.applyPlan);
+    const asked = await restored;
+    assert.equal(asked[1]?.message, 'Restored: 1 file written, 1 deleted.');
+  });
+
+  it('gives up when the plan is cancelled', async () => {
+    const restored = answering(['Choose…'], () => run(commands.restore, point.id));
+    await new Promise((resolve) => setTimeout(resolve, 1500));
+    await run(commands.cancelPlan);
+    assert.deepEqual(
+      (await restored).map(({ kind }) => kind),
+      ['warning'],
+    );
+    assert.equal(read('README.md'), '# Broken\n');
+  });
+
+  it('restores one file from its diff, without a dialog', async () => {
+    await showFile('README.md');
+    await answering(
+      [
+        (items) =>
+          items.find((item) => (item as { target: { checkpoint: Checkpoint } }).target.checkpoint.id === point.id),
+      ],
+      () => run(commands.openFileDiff),
+    );
+    await eventually(activeTab, (tab) => tab?.input instanceof vscode.TabInputTextDiff, 'no diff');
+    const asked = await answering([], () => run(commands.restoreFile, uri('README.md')));
+    assert.equal(asked[0]?.message, 'Restored: 1 file written.');
+    assert.equal(read('README.md'), '# Sample\n');
+    assert.equal(exists('later.txt'), true);
+  });
+
+  it('asks once more before a mass deletion', async () => {
+    for (let index = 0; index < 40; index += 1) write(`many/${index}.txt`, `${index}\n`);
+    const asked = await answering(['Restore', undefined], () => run(commands.restore, point.id));
+    assert.equal(asked[1]?.message, 'This would delete a large part of the workspace.');
+    assert.equal(exists('many/0.txt'), true);
+    await answering(['Restore', 'Delete and Restore'], () => run(commands.restore, point.id));
+    assert.equal(exists('many/0.txt'), false);
+  });
+
+  it('reverts one turn and keeps what came after it', async () => {
+    const session = { id: 'ses_turn', messageId: null, messageCount: 0, title: 'Turn', parent: null };
+    const turn = (number: number) => ({
+      number,
+      prompt: `Do ${number}`,
+      model: null,
+      agent: null,
+      cost: null,
+      tokens: null,
+    });
+    const first = await withStore(async (api) => {
+      const made = await api.create({ trigger: 'turn', session, turn: turn(1) });
+      write('README.md', '# By turn one\n');
+      await api.create({ trigger: 'idle', session, turn: turn(1) });
+      await api.create({ trigger: 'turn', session, turn: turn(2) });
+      write('keep.txt', 'by turn two\n');
+      await api.create({ trigger: 'idle', session, turn: turn(2) });
+      return made;
+    });
+    const asked = await answering(['Revert Turn'], () => run(commands.revertTurn, first.id));
+    assert.match(asked[0]?.detail ?? '', /“Do 1”/);
+    assert.match(asked[1]?.message ?? '', /^Reverted: 1 file written/);
+    assert.equal(read('README.md'), '# Broken\n');
+    assert.equal(read('keep.txt'), 'by turn two\n');
+  });
+
+  it('tells that there is nothing to redo', async () => {
+    await withStore((api) => api.create({ name: 'Something new' }));
+    await answering(['Restore'], () => run(commands.restore, point.id));
+    const asked = await answering([], () => run(commands.redo));
+    assert.match(asked[0]?.message ?? '', /^There is nothing to redo/);
+  });
+});

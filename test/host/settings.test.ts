@@ -1,0 +1,85 @@
+import * as assert from 'node:assert/strict';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import * as vscode from 'vscode';
+import { loadConfig } from '../../src/core/config';
+import { commands, section } from '../../src/host/ids';
+import { activate, eventually, project, run, showFile, withStore } from './helpers';
+
+describe('settings', () => {
+  let folder: string;
+
+  before(async () => {
+    await activate();
+    await showFile('README.md');
+    await run(commands.create);
+    folder = await withStore(async (api) => api.folder);
+  });
+
+  const set = (key: string, value: unknown): Thenable<void> =>
+    vscode.workspace.getConfiguration(section).update(key, value, vscode.ConfigurationTarget.Global);
+  const file = (): unknown => {
+    const path = join(folder, 'config.json');
+    return existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : null;
+  };
+
+  it('reach the store only when the user sets them', async () => {
+    await eventually(file, (content) => content === null, 'defaults were written down');
+    await set('maxFileSize', '7 MB');
+    await set('exclude', ['*.secret']);
+    await eventually(
+      file,
+      (content) => JSON.stringify(content) === JSON.stringify({ exclude: ['*.secret'], maxFileSize: '7 MB' }),
+      'not written',
+    );
+    const { config, problems } = loadConfig(project, folder);
+    assert.equal(config.maxFileSize, 7 * 1024 * 1024);
+    assert.deepEqual(config.exclude, ['*.secret']);
+    assert.deepEqual(problems, []);
+    await set('maxFileSize', undefined);
+    await set('exclude', undefined);
+    await eventually(file, (content) => content === null, 'not taken back');
+  });
+
+  it('have defaults that the core reads as its own', () => {
+    const configuration = vscode.workspace.getConfiguration(section);
+    for (const key of [
+      'automatic',
+      'maxCheckpoints',
+      'tools',
+      'task.exportState',
+      'task.autosaveEvery',
+      'backup.generations',
+    ])
+      assert.deepEqual(
+        configuration.inspect(key)?.defaultValue,
+        (loadConfig('/nowhere', '/nowhere', {}).config as unknown as Record<string, unknown>)[key],
+        key,
+      );
+  });
+
+  it('move the store for all hosts', async () => {
+    const config = join(process.env['XDG_CONFIG_HOME'] ?? '', 'opencode-checkpoints', 'config.json');
+    const elsewhere = join(process.env['XDG_DATA_HOME'] ?? '', 'moved-store');
+    await set('storeLocation', elsewhere);
+    await eventually(
+      () => existsSync(config) && readFileSync(config, 'utf8').includes(elsewhere),
+      (there) => there,
+      'not in the global file',
+    );
+    await run(commands.create);
+    await eventually(
+      () => existsSync(join(elsewhere, 'workspaces')),
+      (there) => there,
+      'the store did not move',
+    );
+    await set('storeLocation', '');
+    await eventually(
+      () => readFileSync(config, 'utf8').includes(elsewhere),
+      (there) => !there,
+      'not moved back',
+    );
+    await set('storeLocation', undefined);
+    assert.equal(await withStore(async (api) => api.folder), folder);
+  });
+});

@@ -1,0 +1,213 @@
+import * as assert from 'node:assert/strict';
+import * as vscode from 'vscode';
+import type { Checkpoint } from '../../src/core/model';
+import { commands } from '../../src/host/ids';
+import { nothingUri, parseSnapshotUri, snapshotUri } from '../../src/host/uris';
+import {
+  activate,
+  activeTab,
+  answering,
+  at,
+  closeEditors,
+  eventually,
+  read,
+  remove,
+  run,
+  showFile,
+  uri,
+  withStore,
+  write,
+} from './helpers';
+
+const create = async (): Promise<Checkpoint> => {
+  const checkpoint = await run<Checkpoint>(commands.create);
+  assert.ok(checkpoint, 'no checkpoint was made');
+  return checkpoint;
+};
+
+describe('creating', () => {
+  before(activate);
+  beforeEach(() => showFile('README.md'));
+  after(closeEditors);
+
+  it('makes a manual checkpoint of the active editor’s folder', async () => {
+    write('src/new.ts', 'export {};\n');
+    const checkpoint = await create();
+    assert.equal(checkpoint.trigger, 'manual');
+    assert.equal(checkpoint.name, null);
+    assert.ok(checkpoint.files.paths.includes('src/new.ts'));
+    const listed = await withStore((api) => api.list());
+    assert.equal(listed[0]?.id, checkpoint.id);
+    remove('src/new.ts');
+  });
+
+  it('asks for a name', async () => {
+    let checkpoint: Checkpoint | undefined;
+    const asked = await answering(['  Before the storm '], async () => {
+      checkpoint = await run<Checkpoint>(commands.createNamed);
+    });
+    assert.deepEqual(
+      asked.map(({ kind }) => kind),
+      ['input'],
+    );
+    assert.equal(checkpoint?.name, 'Before the storm');
+  });
+
+  it('makes nothing when the name is not given', async () => {
+    const before = await withStore((api) => api.list());
+    await answering([undefined], () => run(commands.createNamed));
+    assert.equal((await withStore((api) => api.list())).length, before.length);
+  });
+
+  it('asks which folder when no editor says it', async () => {
+    await closeEditors();
+    const asked = await answering(['second'], () => run(commands.create));
+    assert.deepEqual(asked[0]?.items, [
+      '$(folder-library) All Folders',
+      '$(root-folder) project',
+      '$(root-folder) second',
+    ]);
+    const { second } = await import('./helpers');
+    assert.ok((await withStore((api) => api.list(), second)).length > 0);
+  });
+});
+
+describe('files of a checkpoint', () => {
+  let checkpoint: Checkpoint;
+  const bytes = Uint8Array.from({ length: 512 }, (_, index) => index % 256);
+
+  before(async () => {
+    await activate();
+    write('data.bin', bytes);
+    write('umlaut.txt', Buffer.from('f\u00fcr', 'latin1'));
+    await showFile('README.md');
+    checkpoint = await create();
+    write('data.bin', new Uint8Array([1]));
+    write('README.md', '# Changed\n');
+  });
+  after(async () => {
+    await closeEditors();
+    write('README.md', '# Sample\n');
+    remove('data.bin');
+    remove('umlaut.txt');
+  });
+
+  it('are read byte for byte', async () => {
+    const content = await vscode.workspace.fs.readFile(snapshotUri(checkpoint.id, uri('data.bin')));
+    assert.deepEqual(Buffer.from(content), Buffer.from(bytes));
+    const stat = await vscode.workspace.fs.stat(snapshotUri(checkpoint.id, uri('data.bin')));
+    assert.equal(stat.size, bytes.length);
+    assert.equal(stat.type, vscode.FileType.File);
+    assert.equal(stat.permissions, vscode.FilePermission.Readonly);
+    assert.equal(stat.mtime, Date.parse(checkpoint.createdAt));
+  });
+
+  it('open as documents with the language of the file', async () => {
+    const document = await vscode.workspace.openTextDocument(snapshotUri(checkpoint.id, uri('README.md')));
+    assert.equal(document.getText(), '# Sample\n');
+    assert.equal(document.languageId, 'markdown');
+  });
+
+  it('cannot be written, deleted or renamed', async () => {
+    assert.equal(vscode.workspace.fs.isWritableFileSystem('opencode-checkpoint'), false);
+    const place = snapshotUri(checkpoint.id, uri('README.md'));
+    await assert.rejects(() => Promise.resolve(vscode.workspace.fs.writeFile(place, new Uint8Array())));
+    await assert.rejects(() => Promise.resolve(vscode.workspace.fs.delete(place)));
+    assert.equal(read('README.md'), '# Changed\n');
+  });
+
+  it('that are not there are not found', async () => {
+    for (const place of [
+      snapshotUri(checkpoint.id, uri('no/such.file')),
+      snapshotUri(checkpoint.id, vscode.Uri.file('/elsewhere/file')),
+      snapshotUri('cp_00000000000000000000000000', uri('README.md')),
+    ])
+      await assert.rejects(
+        () => Promise.resolve(vscode.workspace.fs.readFile(place)),
+        (error: vscode.FileSystemError) => error.code === 'FileNotFound',
+        place.toString(),
+      );
+  });
+
+  it('have an empty side for what does not exist', async () => {
+    assert.equal((await vscode.workspace.fs.readFile(nothingUri(uri('README.md')))).length, 0);
+  });
+
+  it('keep their address both ways', () => {
+    for (const file of [uri('a b/ü#?.ts'), vscode.Uri.parse('file://server/share/x.ts')]) {
+      const place = parseSnapshotUri(vscode.Uri.parse(snapshotUri(checkpoint.id, file).toString()));
+      assert.equal(place.checkpoint, checkpoint.id);
+      assert.equal(place.file.toString(), file.toString());
+    }
+  });
+});
+
+describe('comparing', () => {
+  let first: Checkpoint;
+  let last: Checkpoint;
+
+  before(async () => {
+    await activate();
+    await showFile('README.md');
+    write('gone.txt', 'soon gone\n');
+    first = await create();
+    write('README.md', '# Second\n');
+    write('added.txt', 'new\n');
+    remove('gone.txt');
+    last = await create();
+    write('README.md', '# Third\n');
+  });
+  beforeEach(closeEditors);
+  after(async () => {
+    await closeEditors();
+    write('README.md', '# Sample\n');
+    remove('added.txt');
+  });
+
+  const opened = (label: RegExp): Promise<vscode.Tab | undefined> =>
+    eventually(activeTab, (tab) => tab !== undefined && label.test(tab.label), `no editor ${label}`);
+
+  it('with the working files', async () => {
+    await run(commands.compareWorking, first.id);
+    await opened(/Manual checkpoint ↔ Working Files/);
+  });
+
+  it('says so when nothing differs', async () => {
+    write('README.md', '# Second\n');
+    const asked = await answering([], () => run(commands.compareWorking, last.id));
+    assert.match(asked[0]?.message ?? '', /^No difference/);
+    write('README.md', '# Third\n');
+  });
+
+  it('with the one before', async () => {
+    await run(commands.comparePrevious, last.id);
+    await opened(/Manual checkpoint ↔ Manual checkpoint/);
+  });
+
+  it('with any other, which is asked for', async () => {
+    const asked = await answering([(items) => items[0]], () => run(commands.compareWith, first.id));
+    assert.equal(asked[0]?.kind, 'pick');
+    await opened(/↔/);
+  });
+
+  it('needs two for “Compare Selected”', async () => {
+    const asked = await answering([], () => run(commands.compareSelected, undefined, []));
+    assert.match(asked[0]?.message ?? '', /Select two checkpoints/);
+  });
+
+  it('a file of the active editor, checkpoint left and real file right', async () => {
+    await showFile('README.md');
+    await answering(
+      [
+        (items) =>
+          items.find((item) => (item as { target: { checkpoint: Checkpoint } }).target.checkpoint.id === first.id),
+      ],
+      () => run(commands.openFileDiff),
+    );
+    await opened(/README\.md \(Manual checkpoint ↔ Working File\)/);
+    const { input } = activeTab() ?? {};
+    assert.ok(input instanceof vscode.TabInputTextDiff);
+    assert.equal(input.original.toString(), snapshotUri(first.id, uri('README.md')).toString());
+    assert.equal(input.modified.fsPath, at('README.md'));
+  });
+});

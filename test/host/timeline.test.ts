@@ -1,0 +1,69 @@
+import * as assert from 'node:assert/strict';
+import { openWorkspace } from '../../src/git/open';
+import { HostTimeline } from '../../src/host/timeline-backend';
+import type { Services } from '../../src/host/services';
+import { Workspaces } from '../../src/host/workspaces';
+import { activate, eventually, project, remove, second, withStore, write } from './helpers';
+
+/** What the page asks for; the page itself is looked at in the browser tests. */
+describe('timeline backend', () => {
+  let workspaces: Workspaces;
+  let backend: HostTimeline;
+
+  before(async () => {
+    await activate();
+    workspaces = new Workspaces((directory) => openWorkspace({ directory }));
+    // Reading needs the workspaces only; the actions are those of the commands, tested there.
+    backend = new HostTimeline({ workspaces } as Services);
+  });
+  after(async () => {
+    await workspaces.close();
+    workspaces.dispose();
+    remove('timeline.txt');
+  });
+
+  it('lists the folders and the checkpoints of one of them', async () => {
+    const made = await withStore((api) => api.create({ name: 'On the timeline' }));
+    const source = await backend.timeline(null);
+    assert.deepEqual(
+      source.workspaces.map(({ name }) => name),
+      ['project', 'second'],
+    );
+    assert.equal(source.workspace, project);
+    assert.equal(source.checkpoints[0]?.id, made.id);
+    const other = await backend.timeline(second);
+    assert.equal(other.workspace, second);
+    assert.ok(other.checkpoints.every(({ id }) => id !== made.id));
+  });
+
+  it('tells what changed in one, since the one before', async () => {
+    const previous = await withStore((api) => api.create({ name: 'First' }));
+    write('timeline.txt', 'x\n');
+    const made = await withStore((api) => api.create({ name: 'Second' }));
+    const details = await backend.details(project, made.id);
+    assert.equal(details.previous?.id, previous.id);
+    assert.deepEqual(
+      details.changes.map(({ path, status }) => [path, status]),
+      [['timeline.txt', 'added']],
+    );
+  });
+
+  it('finds by text and by file', async () => {
+    const found = await backend.find(project, { text: 'On the timeline' });
+    assert.equal(found.length, 1);
+    assert.ok((await backend.find(project, { file: 'timeline.txt' })).length >= 1);
+    assert.deepEqual(await backend.find(project, { text: 'no such words anywhere' }), []);
+  });
+
+  it('says when something changed', async () => {
+    let heard = 0;
+    const stop = backend.onDidChange(() => (heard += 1));
+    await withStore((api) => api.create({ name: 'Heard' }));
+    await eventually(
+      () => heard,
+      (count) => count > 0,
+      'heard nothing',
+    );
+    stop();
+  });
+});
