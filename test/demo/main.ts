@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process';
 import { copyFile, mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
@@ -32,13 +33,16 @@ async function writeAsk(bin: string, ask: string[]): Promise<void> {
   await writeFile(join(bin, 'ask'), `#!/bin/sh\nexec ${quoted} "$@"\n`, { mode: 0o755 });
 }
 
-async function installPlugin(checkout: string, workspace: string): Promise<boolean> {
-  const built = join(checkout, 'dist', 'opencode-plugin.js');
-  if (!existsSync(built)) return false;
+/** Cleans up after us when we are killed; ended with the rest when we are not. */
+function watch(checkout: string, home: string, stateFile: string): void {
+  const script = join(checkout, 'test', 'demo', 'watchdog.mjs');
+  spawn(process.execPath, [script, home, stateFile], { detached: true, stdio: ['pipe', 'ignore', 'ignore'] });
+}
+
+async function installPlugin(built: string, workspace: string): Promise<void> {
   const folder = join(workspace, '.opencode', 'plugins');
   await mkdir(folder, { recursive: true });
   await copyFile(built, join(folder, 'opencode-checkpoints.js'));
-  return true;
 }
 
 function describeModel(scripted: boolean, configured: string | undefined): string {
@@ -57,7 +61,7 @@ function announce(options: DemoOptions, editor: Editor, agent: Agent, model: str
     `  Agent   OpenCode ${agent.version} with ${model}`,
     ...(own ? [] : [`  Play    Terminal > Run Task… > "Ask the agent: ${prompts.refactor}"`]),
     `  ${own ? 'Play' : 'or  '}    npm run demo:prompt -- "${example}"     (in another terminal)`,
-    ...(plugin ? [] : ['  Note    the OpenCode plugin is not installed here: checkpoints of turns may be late']),
+    ...(plugin ? [] : ['  Note    OpenCode has no checkpoint plugin here: make checkpoints by hand']),
     `  Stop    Ctrl+C${own ? '' : ' (the demo workspace is removed)'}`,
     '',
   ];
@@ -74,10 +78,13 @@ export async function runDemo(options: DemoOptions, stopped: Promise<void>): Pro
   const workspace = options.folder ?? join(home, 'greeter');
   const store = own ? ourStore(process.env) : join(home, 'store');
   const stops: Array<() => Promise<void>> = [];
+  watch(options.checkout, home, stateFile);
   try {
-    if (!own) await makeDemoProject(workspace, ask);
+    const built = join(options.checkout, 'dist', 'opencode-plugin.js');
+    const plugin = !own && existsSync(built);
+    if (!own) await makeDemoProject(workspace, ask, plugin);
+    if (plugin) await installPlugin(built, workspace);
     await writeAsk(join(home, 'bin'), ask);
-    const plugin = own ? false : await installPlugin(options.checkout, workspace);
     const configured = await configuredModel(workspace, process.env);
     const scripted = options.scripted || configured === undefined;
     const kind = own ? 'own' : 'demo';

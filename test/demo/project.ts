@@ -8,17 +8,18 @@ const run = promisify(execFile);
 
 type Files = Record<string, string>;
 
-const readme = `# greeter
+/** With OpenCode's plugin the turns make their own checkpoints; without it the first one is made by hand. */
+const readme = (automatic: boolean): string => `# greeter
 
 A small greeter, made to be changed by an agent.
 
 ## Play
 
-1. Run the task **Ask the agent: ${prompts.refactor}** (Terminal > Run Task…). The agent takes a turn and edits files.
-2. Open **Checkpoints** in the activity bar. The turn is there, and below it what each step changed.
-3. Click a file: the checkpoint on the left, your file on the right.
+${automatic ? '1. Open **Checkpoints** in the activity bar. It fills by itself while the agent works.' : '1. Run **Checkpoints: Create Checkpoint** (F1). It appears under **Checkpoints** in the activity bar.'}
+2. Run the task **Ask the agent: ${prompts.refactor}** (Terminal > Run Task…). The agent takes a turn and edits files.
+3. Select the checkpoint and **Compare with Working Files**: the checkpoint on the left, your files on the right.
 4. Run **Ask the agent: ${prompts.ruin}**. It does more than anybody wanted.
-5. Restore the checkpoint from before. Look at the preview first. Then try **Checkpoints: Undo Last Restore**.
+5. Restore the checkpoint from before; the preview shows what will happen. Then try **Checkpoints: Undo Last Restore**.
 
 In a terminal, \`ask "${prompts.refactor}"\` does the same as the task.
 `;
@@ -75,13 +76,13 @@ const guide = `# Adding a language
 `;
 
 /** Commits of the demo's past, oldest first: something for the git facet and the blame view to show. */
-const history: Array<{ message: string; author: string; date: string; files: Files }> = [
+const history = (automatic: boolean): Array<{ message: string; author: string; date: string; files: Files }> => [
   {
     message: 'Start with a greeting',
     author: 'Ada',
     date: '2026-03-02T09:12:00Z',
     files: {
-      'README.md': readme,
+      'README.md': readme(automatic),
       'package.json': `${JSON.stringify(packageJson, null, 2)}\n`,
       '.gitignore': 'node_modules/\n.opencode/\n',
       'src/greeter.ts': `export function greet(name: string): string {\n  return 'Hello, ' + name + '!';\n}\n`,
@@ -126,7 +127,7 @@ const tasks = (ask: string[]): string =>
   );
 
 /** Makes the demo's workspace: a git repository with a past. `ask` is the command that sends a prompt. */
-export async function makeDemoProject(folder: string, ask: string[]): Promise<void> {
+export async function makeDemoProject(folder: string, ask: string[], automatic: boolean): Promise<void> {
   await mkdir(folder, { recursive: true });
   const git = async (args: string[], env: NodeJS.ProcessEnv = {}): Promise<void> => {
     await run('git', ['-c', 'commit.gpgsign=false', '-c', 'core.hooksPath=/dev/null', ...args], {
@@ -135,11 +136,14 @@ export async function makeDemoProject(folder: string, ask: string[]): Promise<vo
     });
   };
   await git(['init', '-q', '-b', 'main']);
-  for (const { message, author, date, files } of history) {
-    const extra = message === history.at(-1)?.message ? { '.vscode/tasks.json': `${tasks(ask)}\n` } : {};
-    for (const [path, content] of Object.entries({ ...files, ...extra })) {
+  for (const { message, author, date, files } of history(automatic)) {
+    for (const [path, content] of Object.entries(files)) {
       await mkdir(dirname(join(folder, path)), { recursive: true });
       await writeFile(join(folder, path), content);
+    }
+    if (files['README.md']) {
+      await mkdir(join(folder, '.vscode'));
+      await writeFile(join(folder, '.vscode', 'tasks.json'), `${tasks(ask)}\n`);
     }
     const email = `${author.toLowerCase()}@example.invalid`;
     await git(['add', '-A']);

@@ -1,4 +1,4 @@
-// `npm start [-- FOLDER] [--browser] [--scripted]`: the whole product on a demo workspace or on a folder of yours.
+// `npm start [-- FOLDER] [--browser] [--scripted] [--no-build]`: the whole product on a demo workspace or on a folder of yours.
 // No dependencies: it runs before `npm ci` did.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, realpathSync, rmSync, statSync } from 'node:fs';
@@ -8,10 +8,11 @@ import { cacheRoot, ensure } from '../rig/install.mjs';
 import { checkout } from '../rig/install-parts.mjs';
 import { MissingError, onPath } from '../rig/install-system.mjs';
 
-const usage = `Usage: npm start [-- FOLDER] [--browser] [--scripted]
+const usage = `Usage: npm start [-- FOLDER] [--browser] [--scripted] [--no-build]
   FOLDER      open this folder instead of a demo workspace
   --browser   serve VS Code to the browser although a desktop VS Code is there
-  --scripted  use the scripted model although another one is configured`;
+  --scripted  use the scripted model although another one is configured
+  --no-build  take what was built before (npm run package)`;
 
 /** Wrong usage: said without a stack. */
 class UsageError extends Error {}
@@ -19,7 +20,8 @@ class UsageError extends Error {}
 function parse(args) {
   const flags = args.filter((arg) => arg.startsWith('--'));
   const [folder, ...more] = args.filter((arg) => !arg.startsWith('--'));
-  if (flags.some((flag) => !['--browser', '--scripted'].includes(flag)) || more.length > 0) throw new UsageError(usage);
+  const known = ['--browser', '--scripted', '--no-build'];
+  if (flags.some((flag) => !known.includes(flag)) || more.length > 0) throw new UsageError(usage);
   const given = folder === undefined ? undefined : resolve(process.env.INIT_CWD ?? '.', folder);
   if (given !== undefined && !(existsSync(given) && statSync(given).isDirectory()))
     throw new UsageError(`${given} is not a folder`);
@@ -27,6 +29,7 @@ function parse(args) {
     folder: given && realpathSync(given),
     browser: flags.includes('--browser'),
     scripted: flags.includes('--scripted'),
+    build: !flags.includes('--no-build'),
   };
 }
 
@@ -73,8 +76,10 @@ async function main() {
   const installed = onPath('opencode');
   const code = options.browser ? undefined : desktopCode();
   const tools = await ensure(['modules', 'git', ...(code ? [] : ['vscode']), ...(installed ? [] : ['opencodeV2'])]);
-  process.stdout.write('Building\n');
-  run(...(code ? ['esbuild.mjs'] : ['test/run/package.mjs']));
+  if (options.build) {
+    process.stdout.write('Building\n');
+    run(...(code ? ['esbuild.mjs'] : ['test/run/package.mjs']));
+  }
   const { runDemo } = await loadDemo();
   const opencode = { binary: installed ?? tools.opencodeV2, installed: installed !== undefined };
   await runDemo(

@@ -1,0 +1,93 @@
+import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
+import { existsSync, readdirSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Workbench, launchBrowser } from '../rig/browser';
+import { cacheRoot, locate } from '../rig/install.mjs';
+import { until } from '../rig/opencode-process';
+import { processesOf } from '../run/processes.mjs';
+
+const start = fileURLToPath(new URL('../demo/start.mjs', import.meta.url));
+
+/** Counted by git itself. */
+const checkpoints = (workspaceStore: string): number =>
+  execFileSync('git', ['--git-dir', join(workspaceStore, 'snapshots.git'), 'for-each-ref', 'refs/checkpoints'])
+    .toString()
+    .split('\n').length - 1;
+
+/** `npm start` as a stranger meets it: one command, one address, a story to play, Ctrl+C. */
+describe('the demo', () => {
+  let demo: ChildProcess;
+  let output = '';
+  let exited: Promise<number | null>;
+  let browser: Browser;
+  let workspace: string;
+  let workbench: Workbench;
+
+  beforeAll(async () => {
+    demo = spawn(process.execPath, [start, '--browser', '--scripted', '--no-build'], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    for (const stream of [demo.stdout, demo.stderr])
+      stream?.on('data', (chunk: Buffer) => (output += chunk.toString()));
+    exited = new Promise((resolve) => demo.once('exit', (code) => resolve(code)));
+    const ready = (): boolean => output.includes('Ctrl+C') || demo.exitCode !== null;
+    await until(ready, 120_000, () => `the demo did not start:\n${output}`);
+    const url = /Open\s+(http:\S+)/.exec(output)?.[1];
+    if (url === undefined) throw new Error(`no address:\n${output}`);
+    workspace = new URL(url).searchParams.get('folder') ?? '';
+    const { chromium } = await locate(['chromium']);
+    browser = await launchBrowser(chromium ?? '');
+    workbench = await Workbench.open(browser, url);
+  });
+
+  afterAll(async () => {
+    await browser?.close();
+    demo.kill('SIGINT');
+    await exited;
+  });
+
+  it('prints one address and says which model it uses', () => {
+    expect(output.match(/http:\/\//g)).toHaveLength(1);
+    expect(output).toMatch(/OpenCode 2\.\d+\.\d+ with a scripted model on this machine/);
+  });
+
+  it('shows the read me with the story', async () => {
+    await workbench.webview('text=made to be changed by an agent');
+    await workbench.screenshot('demo-readme');
+  });
+
+  it('lets a task ask the agent, who edits files', async () => {
+    await workbench.command('Tasks: Run Task');
+    await workbench.pick(/refactor the greeter/);
+    // The terminal is a canvas: what the agent did is read from the files, the last of them last.
+    const guide = join(workspace, 'docs', 'languages.md');
+    const done = async (): Promise<boolean> => (await readFile(guide, 'utf8')).includes('src/languages.ts');
+    await until(done, 60_000, () => 'the agent did not finish its turn');
+    expect(await readFile(join(workspace, 'src', 'greeter.ts'), 'utf8')).toContain("from './languages.ts'");
+    await workbench.screenshot('demo-task');
+  });
+
+  it('has the extension, which makes a checkpoint', async () => {
+    await workbench.command('Checkpoints: Create Checkpoint');
+    const store = join(dirname(workspace), 'store', 'workspaces');
+    const made = (): boolean => existsSync(store) && readdirSync(store).some((id) => checkpoints(join(store, id)) > 0);
+    await until(made, 60_000, () => 'no checkpoint was made in the store of the demo');
+    await workbench.openContainer('Checkpoints');
+    await workbench.screenshot('demo-checkpoint');
+  });
+
+  it('leaves nothing after Ctrl+C', async () => {
+    const folder = dirname(workspace);
+    expect(processesOf(-1, folder).length).toBeGreaterThan(0);
+    await workbench.close();
+    demo.kill('SIGINT');
+    expect(await exited).toBe(0);
+    expect(existsSync(folder)).toBe(false);
+    expect(processesOf(-1, folder)).toEqual([]);
+    expect(existsSync(join(cacheRoot(), `demo-${demo.pid}.json`))).toBe(false);
+  });
+});
