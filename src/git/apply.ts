@@ -47,7 +47,7 @@ export async function applyFiles(store: GitStore, request: ApplyRequest): Promis
   writeJournal(store.layout.journal, { phase: 'applying', ...journal });
   const outcome = await perform(store, files, changes, stage, request.onProgress);
   folders(files, request, changes);
-  const result = await finish(store, files, request.tree, changes, outcome);
+  const result = await finish(store, files, journal, outcome);
   const skipped = [...refused, ...result.skipped];
   await fillIn(store, journal, { ...result, skipped });
   rmSync(stage, { recursive: true, force: true });
@@ -179,8 +179,7 @@ function folders(
 async function finish(
   store: GitStore,
   files: WorkingFiles,
-  tree: string,
-  changes: FileChange[],
+  { tree, changes, makeFolders, removeFolders }: Pick<Journal, 'tree' | 'changes' | 'makeFolders' | 'removeFolders'>,
   outcome: Outcome,
 ): Promise<ApplyResult> {
   const restored: string[] = [];
@@ -199,8 +198,17 @@ async function finish(
   const writer = store.newWriter();
   const after = await store.trees.update(tree, applied, writer);
   await writer.flush();
-  await store.setBase(after, null);
+  await store.setBase(after, (empty) => [
+    ...new Set([
+      ...empty.filter((folder) => !removeFolders.includes(folder) && !holds(folder, restored)),
+      ...makeFolders,
+    ]),
+  ]);
   return { restored, deleted, skipped, tree: after };
+}
+
+function holds(folder: string, paths: string[]): boolean {
+  return paths.some((path) => path.startsWith(`${folder}/`));
 }
 
 function sameVersion(a: FileVersion | null | 'unreadable', b: FileVersion | null): boolean {
@@ -246,7 +254,7 @@ async function finished(store: GitStore, journal: Journal): Promise<RecoveryRepo
   const outcome = await perform(store, files, again, journal.stage);
   folders(files, journal, journal.changes);
   for (const path of outcome.done) done.add(path);
-  const result = await finish(store, files, journal.tree, journal.changes, { done, skipped: [] });
+  const result = await finish(store, files, journal, { done, skipped: [] });
   kept.push(...outcome.skipped, ...result.skipped);
   await fillIn(store, journal, { ...result, skipped: kept });
   return { outcome: 'finished', safety: journal.safety, restored: result.restored, deleted: result.deleted, kept };

@@ -3,7 +3,7 @@ import { isAbsolute, join, resolve } from 'node:path';
 import type { Exclusions } from './exclusions';
 import { formatIndex, parseIndex, plainEntry, type IndexEntry } from './index-file';
 import type { Layout } from './layout';
-import { PackWriter, type HashName } from './pack-writer';
+import { hashObject, PackWriter, type HashName } from './pack-writer';
 import { encodePath } from './path-bytes';
 import { isMissing } from './refs';
 import { runGit, safeFlags, storeEnv, userEnv } from './run';
@@ -51,9 +51,16 @@ export async function seed(
   }
   await audit(repo, layout, entries);
 
-  const writer = new PackWriter(layout.objects, algorithm, { objects: Infinity, bytes: Infinity });
   const leaves = entries.map(({ path, mode, oid }): [string, Leaf] => [path, { mode, oid }]);
-  const tree = trees.build(leaves, writer);
+  const { root: tree, trees: made } = trees.build(leaves, (data) => hashObject('tree', data, algorithm));
+  // Most of them are the trees of the user's last commit, and so borrowed already.
+  const oids = [...made.keys()];
+  const sizes = await objectSizes(layout, oids);
+  const writer = new PackWriter(layout.objects, algorithm);
+  for (const [i, oid] of oids.entries()) {
+    if (sizes[i] === null) writer.add('tree', made.get(oid)!);
+    if (writer.full) await writer.flush();
+  }
   await writer.flush();
   return { tree, finish: (mark) => formatIndex([...entries, plainEntry(mark, emptyBlob[algorithm])], algorithm) };
 }
@@ -71,7 +78,8 @@ function isRacy(entry: IndexEntry, indexTime: bigint): boolean {
  * is an entry whose blob we do not have (a partial clone).
  */
 async function audit(repo: UserRepo, layout: Layout, entries: IndexEntry[]): Promise<void> {
-  const [sizes, filtered] = await Promise.all([blobSizes(layout, entries), filteredPaths(repo, entries)]);
+  const oids = entries.map((entry) => entry.oid);
+  const [sizes, filtered] = await Promise.all([objectSizes(layout, oids), filteredPaths(repo, entries)]);
   const missing: IndexEntry[] = [];
   for (const [i, entry] of entries.entries()) {
     const size = sizes[i];
@@ -84,10 +92,11 @@ async function audit(repo: UserRepo, layout: Layout, entries: IndexEntry[]): Pro
   }
 }
 
-async function blobSizes(layout: Layout, entries: IndexEntry[]): Promise<Array<number | null>> {
+/** null for what the store does not have. */
+async function objectSizes(layout: Layout, oids: string[]): Promise<Array<number | null>> {
   const result = await runGit(
     [...safeFlags, `--git-dir=${layout.gitDir}`, 'cat-file', '--batch-check=%(objectsize)', '--buffer'],
-    { cwd: layout.gitDir, env: storeEnv(), input: entries.map((entry) => `${entry.oid}\n`).join('') },
+    { cwd: layout.gitDir, env: storeEnv(), input: oids.map((oid) => `${oid}\n`).join('') },
   );
   return result.stdout
     .toString('latin1')

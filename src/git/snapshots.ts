@@ -8,7 +8,7 @@ import { EmptyFolders } from './empty-folders';
 import { Exclusions } from './exclusions';
 import { FirstIndex } from './first-index';
 import type { Layout } from './layout';
-import { PackWriter, type HashName } from './pack-writer';
+import { hashObject, PackWriter, type HashName } from './pack-writer';
 import { encodeCommit } from './records';
 import { isMissing } from './refs';
 import { Scanner, type ScanOutput, type ScanSources } from './scanner';
@@ -102,9 +102,7 @@ export class Snapshots {
       first ? (path, file, oid) => first.add(path, file, oid) : undefined,
     );
     const from = found.base ?? this.trees.emptyTree;
-    const tree = first
-      ? this.trees.build(present(read.leaves), writer)
-      : await this.trees.update(from, read.leaves, writer);
+    const tree = first ? this.firstTree(read.leaves, writer) : await this.trees.update(from, read.leaves, writer);
     const emptyDirs = await this.folders.find(tree, this.ignoreEnv(), excludesFile);
 
     const seen = new Set([...found.changed, ...found.deleted]);
@@ -129,6 +127,12 @@ export class Snapshots {
     };
     if (first) this.scanner.install(first.finish(this.scanner.mark(tree), found.nested));
     return snapshot;
+  }
+
+  private firstTree(leaves: Map<string, Leaf | null>, writer: PackWriter): string {
+    const { root, trees } = this.trees.build(present(leaves), (data) => hashObject('tree', data, this.algorithm));
+    for (const data of trees.values()) writer.add('tree', data);
+    return root;
   }
 
   /** Asks git what changed; without an index yet, builds on the user's repository where that is possible. */

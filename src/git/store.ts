@@ -121,13 +121,16 @@ export class GitStore implements SnapshotStore {
   /** After the answer is given, before the next capture: they share the scanner. */
   private settleLater(snapshot: Snapshot): void {
     void this.serially(async () => {
-      const lease = await this.leases.shared('settle', 1_000);
+      // Somebody else's restore or clean-up is more important: the next scan brings another chance.
+      const lease = await this.leases.shared('settle', 0);
       try {
         await this.snapshots.settle(snapshot);
       } finally {
         lease.release();
       }
-    }).catch((error: unknown) => this.log(`the scanner's index was not caught up: ${String(error)}`));
+    }).catch((error: unknown) => {
+      if (!CheckpointsError.is(error, 'busy')) this.log(`the scanner's index was not caught up: ${String(error)}`);
+    });
   }
 
   async peek(signal?: AbortSignal): Promise<CaptureFacts> {
@@ -370,11 +373,11 @@ export class GitStore implements SnapshotStore {
   }
 
   /** After a restore the workspace is known exactly: that is the next base. */
-  async setBase(tree: string, emptyDirs: string[] | null): Promise<void> {
+  async setBase(tree: string, emptyDirs: (before: string[]) => string[]): Promise<void> {
     for (let attempt = 0; attempt < 40; attempt++) {
       const base = await this.readBase();
       const { tree: _tree, commit: _commit, ...old } = base ?? { ...emptyBase, tree, commit: '' };
-      const state: BaseState = { ...old, seq: old.seq + 1, named: {}, emptyDirs: emptyDirs ?? old.emptyDirs };
+      const state: BaseState = { ...old, seq: old.seq + 1, named: {}, emptyDirs: emptyDirs(old.emptyDirs) };
       const writer = this.newWriter();
       const commit = writer.add('commit', encodeCommit(tree, baseMessage(state), Date.now()));
       await writer.flush();

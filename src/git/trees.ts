@@ -180,16 +180,23 @@ export class Trees {
     return oid;
   }
 
-  /** Builds all trees of a full list; all of them are added to `writer`. */
-  build(leaves: Iterable<[string, Leaf]>, writer: PackWriter): string {
-    const group = groupByFolder(new Map(leaves));
+  /** All trees of a full list, in memory: the root's id and every tree by its id. */
+  build(
+    leaves: Iterable<[string, Leaf]>,
+    hash: (data: Buffer) => string,
+  ): { root: string; trees: Map<string, Buffer> } {
+    const trees = new Map<string, Buffer>();
     const make = (folder: Folder): string => {
       const entries: TreeEntry[] = [];
       for (const [name, leaf] of folder.leaves) if (leaf) entries.push({ name, ...leaf });
       for (const [name, sub] of folder.folders) entries.push({ name, mode: modes.tree, oid: make(sub) });
-      return this.write(entries, writer);
+      const data = formatTree(entries);
+      const oid = hash(data);
+      trees.set(oid, data);
+      this.remember(oid, entries);
+      return oid;
     };
-    return make(group);
+    return { root: make(groupByFolder(new Map(leaves))), trees };
   }
 
   /** File by file; folders that are the same object are not entered. */
