@@ -130,6 +130,7 @@ export function toDetails({ checkpoint, changes, previous }: DetailsSource): Tim
       deletions: changes.reduce((sum, change) => sum + change.deletions, 0),
     },
     previous: previous?.id ?? null,
-    taskChanges: taskChanges(previous?.task ?? null, checkpoint.task),
+    taskChanges: previous?.task ? taskChanges(previous.task, checkpoint.task) : [],
+    taskIsNew: checkpoint.task !== null && !previous?.task,
   };
 }

@@ -7,6 +7,7 @@ export function toRow(checkpoint: Checkpoint): TimelineRow {
   const { id, title, trigger, session, turn, files, task, git, origin } = checkpoint;
   const row: TimelineRow = {
     id,
+    v: files.commit.slice(0, 8),
     t: Date.parse(checkpoint.createdAt),
     trigger,
     title: cut(title, titleLimit),

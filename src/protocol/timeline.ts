@@ -24,6 +24,8 @@ export type TimelineEvent =
 
 export interface TimelineRow {
   id: CheckpointId;
+  /** Start of the record's commit: another one whenever anything in the record changes, also what no row shows. */
+  v: string;
   /** Milliseconds since the epoch. */
   t: number;
   trigger: Trigger;
@@ -99,7 +101,9 @@ export interface TimelineDetails {
   totals: { files: number; additions: number; deletions: number };
   /** The checkpoint the changes and the task are compared with. */
   previous: CheckpointId | null;
+  /** Empty when the previous checkpoint had no task: then all of it is new. */
   taskChanges: TaskChange[];
+  taskIsNew: boolean;
 }
 
 export interface FindQuery {

@@ -38,6 +38,7 @@ export class TimeFormat {
   readonly #date: Intl.DateTimeFormat;
   readonly #full: Intl.DateTimeFormat;
   readonly #relative: Intl.RelativeTimeFormat;
+  readonly #exact: Intl.RelativeTimeFormat;
 
   constructor(locale?: string) {
     this.#clock = new Intl.DateTimeFormat(locale, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
@@ -45,6 +46,7 @@ export class TimeFormat {
     this.#date = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'long', year: 'numeric' });
     this.#full = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'medium', hourCycle: 'h23' });
     this.#relative = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' });
+    this.#exact = new Intl.RelativeTimeFormat(locale, { numeric: 'always' });
   }
 
   clock(t: number): string {
@@ -74,7 +76,7 @@ export class TimeFormat {
     ];
     if (Math.abs(seconds) < 45) return this.#relative.format(0, 'second');
     const [unit, size] = steps.findLast(([, step]) => Math.abs(seconds) >= step * 0.95) ?? ['minute', 60];
-    return this.#relative.format(Math.round(seconds / size), unit);
+    return this.#exact.format(Math.round(seconds / size), unit);
   }
 }
 

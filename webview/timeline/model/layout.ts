@@ -159,10 +159,13 @@ function placeLanes(
       item.head = true;
     }
   });
-  const firstBelow = (session: string, index: number): number | null => {
+  /** The parent's first shown item that is as old as the fork point: that one may be filtered away. Ids sort as times do. */
+  const firstBelow = (parent: string | null, index: number, forkedFrom: string | null): number | null => {
     for (let i = index + 1; i < items.length; i++) {
       const item = items[i];
-      if (item && item.kind !== 'day' && item.session === session) return i;
+      if (!item || item.kind === 'day' || item.session !== parent) continue;
+      const oldest = item.kind === 'fold' ? item.rows.at(-1) : item.row;
+      if (forkedFrom === null || (oldest && oldest.id <= forkedFrom)) return i;
     }
     return null;
   };
@@ -170,7 +173,7 @@ function placeLanes(
     [...spans].map(([session, span]) => {
       const known = session === null ? undefined : sessions.get(session);
       const exact = known?.forkedFrom ? where.get(known.forkedFrom) : undefined;
-      const below = known?.parent && spans.has(known.parent) ? firstBelow(known.parent, span.bottom) : null;
+      const below = known?.parent ? firstBelow(known.parent, span.bottom, known.forkedFrom) : null;
       const fork = exact !== undefined && exact > span.bottom ? exact : below;
       const at = fork === null ? undefined : items[fork];
       const parent = at && at.kind !== 'day' && at.session !== session ? at.session : undefined;

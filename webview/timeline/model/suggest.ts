@@ -1,7 +1,7 @@
 import type { Trigger } from '../../../src/core/model';
 import type { TimelineSession } from '../../../src/protocol/timeline';
 import { filterKeys, isValues, tokenize, type FilterKey } from './filter';
-import { triggerHint, triggers } from './triggers';
+import { triggerLabel, triggers } from './triggers';
 
 /** One line of the type-ahead list: what it is, and what the field holds once it is taken. */
 export interface Suggestion {
@@ -76,7 +76,7 @@ function values(key: FilterKey, typed: string, { sessions }: { sessions: Iterabl
     case 'trigger':
       return triggers
         .filter((trigger) => trigger.startsWith(typed))
-        .map((trigger) => ({ text: trigger, hint: triggerHint(trigger), trigger }));
+        .map((trigger) => ({ text: trigger, hint: triggerLabel(trigger).toLowerCase(), trigger }));
     case 'is':
       return isValues.filter((value) => value.startsWith(typed)).map((text) => ({ text, hint: '' }));
     case 'before':

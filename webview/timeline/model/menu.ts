@@ -1,0 +1,49 @@
+import { facetLetters, type TimelineAction, type TimelineRow } from '../../../src/protocol/timeline';
+
+export type MenuEntry =
+  | { kind: 'separator' }
+  | { kind: 'item'; label: string; icon: string; hint?: string; run: TimelineAction | { type: 'mark'; id: string } };
+
+/** Everything one can do with a checkpoint, in the order one would think of it. */
+export function menuFor(row: TimelineRow, marks: readonly TimelineRow[]): MenuEntry[] {
+  const { id } = row;
+  const other = marks.find((mark) => mark.id !== id);
+  const marked = marks.some((mark) => mark.id === id);
+  const item = (label: string, icon: string, run: (MenuEntry & { kind: 'item' })['run'], hint?: string): MenuEntry => ({
+    kind: 'item',
+    label,
+    icon,
+    run,
+    ...(hint ? { hint } : {}),
+  });
+  const separator: MenuEntry = { kind: 'separator' };
+  const conversation = row.facets.includes(facetLetters.conversation);
+  return [
+    item('Restore…', 'discard', { type: 'restore', id }),
+    ...(row.turn === undefined ? [] : [item('Revert This Turn', 'reply', { type: 'revertTurn', id })]),
+    ...(conversation ? [item('Fork Session Here', 'repo-forked', { type: 'fork', id })] : []),
+    separator,
+    item('Compare with Working Files', 'compare-changes', { type: 'compareWorking', id }, 'Ctrl+Enter'),
+    item('Compare with Previous', 'diff', { type: 'comparePrevious', id }),
+    ...(other ? [item(`Compare with “${other.title}”`, 'git-compare', compareInOrder(row, other))] : []),
+    item(marked ? 'Unmark' : 'Mark to Compare', marked ? 'circle-slash' : 'target', { type: 'mark', id }, 'Space'),
+    separator,
+    item('Rename…', 'edit', { type: 'rename', id }, 'F2'),
+    item('Edit Description…', 'note', { type: 'describe', id }),
+    item(row.pinned ? 'Unpin' : 'Pin', row.pinned ? 'pinned' : 'pin', { type: 'pin', id, pinned: !row.pinned }),
+    separator,
+    ...(row.session === undefined
+      ? []
+      : [item('Open Session', 'comment-discussion', { type: 'openSession', session: row.session })]),
+    item('Show in Checkpoints Tree', 'list-tree', { type: 'reveal', id }),
+    item('Copy Id', 'copy', { type: 'copyId', id }, 'Ctrl+C'),
+    separator,
+    item('Delete…', 'trash', { type: 'delete', ids: [id] }, 'Delete'),
+  ];
+}
+
+/** From the older to the newer, whichever was marked first. */
+export function compareInOrder(a: TimelineRow, b: TimelineRow): Extract<TimelineAction, { type: 'compare' }> {
+  const [from, to] = a.t < b.t || (a.t === b.t && a.id < b.id) ? [a, b] : [b, a];
+  return { type: 'compare', from: from.id, to: to.id };
+}

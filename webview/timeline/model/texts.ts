@@ -1,0 +1,79 @@
+import type { TaskStatus } from '../../../src/core/model';
+import type { TimelineRow } from '../../../src/protocol/timeline';
+import type { FoldItem, PointItem } from './layout';
+import type { RowData } from './view-data';
+import { triggerLabel } from './triggers';
+import type { TimeFormat } from './dates';
+
+export const statusLabel: Record<TaskStatus, string> = {
+  not_started: 'Not started',
+  in_progress: 'In progress',
+  blocked: 'Blocked',
+  done: 'Done',
+};
+
+/** Codicons. */
+export const statusIcon: Record<TaskStatus, string> = {
+  not_started: 'circle-large',
+  in_progress: 'play-circle',
+  blocked: 'error',
+  done: 'pass-filled',
+};
+
+const numbers = new Intl.NumberFormat(undefined);
+const compact = new Intl.NumberFormat(undefined, { notation: 'compact', maximumFractionDigits: 1 });
+
+export const count = (value: number): string => numbers.format(value);
+export const short = (value: number): string => compact.format(value);
+export const plural = (value: number, one: string, many: string = `${one}s`): string =>
+  `${count(value)} ${value === 1 ? one : many}`;
+
+/** Cents, and smaller parts only where there are no cents. */
+export const money = (value: number): string => `$${value.toFixed(value > 0 && value < 0.01 ? 4 : 2)}`;
+
+export function sessionTitle(id: string | null, { sessions }: RowData): string {
+  if (id === null) return 'Workspace';
+  return sessions.get(id)?.title ?? 'Untitled session';
+}
+
+export function changedFiles(row: TimelineRow): string {
+  if (!row.changes) return 'no files changed';
+  const [added, modified, deleted] = row.changes;
+  const parts = [
+    added > 0 ? `${count(added)} added` : '',
+    modified > 0 ? `${count(modified)} modified` : '',
+    deleted > 0 ? `${count(deleted)} deleted` : '',
+  ].filter(Boolean);
+  return `${parts.join(', ')} ${added + modified + deleted === 1 ? 'file' : 'files'}`;
+}
+
+/** All that a row shows by shape, colour and place, in words. */
+export function describeItem(item: PointItem | FoldItem, data: RowData, time: TimeFormat, now: number): string {
+  const session = sessionTitle(item.session, data);
+  if (item.kind === 'fold') {
+    const [newest] = item.rows;
+    const when = newest ? `${time.day(newest.t, now)} ${time.clock(newest.t)}` : '';
+    return `${plural(item.rows.length, 'tool call')} of turn ${newest?.turn ?? ''}, ${session}, ${when}`;
+  }
+  const { row, status } = item;
+  return [
+    row.title,
+    triggerLabel(row.trigger),
+    row.named ? 'named' : '',
+    row.pinned ? 'pinned' : '',
+    row.turn === undefined ? session : `${session}, turn ${row.turn}`,
+    `${time.day(row.t, now)} ${time.clock(row.t)}`,
+    changedFiles(row),
+    status ? `task became ${statusLabel[status.to].toLowerCase()}` : '',
+    row.origin ? `from ${row.origin}` : '',
+    row.partial ? 'not everything could be read' : '',
+  ]
+    .filter(Boolean)
+    .join(', ');
+}
+
+/** Folder and name apart: the name is what one looks for. */
+export function splitPath(path: string): { folder: string; name: string } {
+  const slash = path.lastIndexOf('/');
+  return { folder: slash < 0 ? '' : path.slice(0, slash), name: path.slice(slash + 1) };
+}

@@ -1,0 +1,293 @@
+import { html, LitElement, nothing, type TemplateResult } from 'lit';
+import { customElement, state } from 'lit/decorators.js';
+import { Caller } from '../../../src/protocol/caller';
+import {
+  timelineTimeouts,
+  type TimelineAction,
+  type TimelineEvent,
+  type TimelineMethods,
+  type TimelineRow,
+} from '../../../src/protocol/timeline';
+import type { PageHost } from '../host';
+import { TimeFormat } from '../model/dates';
+import { compareInOrder, menuFor } from '../model/menu';
+import { readPageState } from '../model/page-state';
+import { TimelineStore } from '../model/store';
+import { compareBar } from './compare-bar';
+import './detail';
+import type { TimelineDetail } from './detail';
+import './filter-field';
+import type { TimelineFilter } from './filter-field';
+import { helpPanel } from './help';
+import './list';
+import type { ListEvent, TimelineList } from './list';
+import './menu';
+import type { TimelineMenu } from './menu';
+import './sash';
+import { emptyState, errorState, loadingState, noFolderState, noticeBar, nothingFoundState } from './states';
+import './tooltip';
+import type { TimelineTooltip } from './tooltip';
+
+const wideFrom = 640;
+const saveDelay = 150;
+
+/** The whole page: toolbar, list, details, and what floats above them. */
+@customElement('checkpoints-timeline')
+export class CheckpointsTimeline extends LitElement {
+  @state() private change = 0;
+  @state() private size = { width: 0, height: 0 };
+  @state() private help = false;
+  private store: TimelineStore | null = null;
+  private started = false;
+  private readonly time = new TimeFormat();
+  private saveTimer: ReturnType<typeof setTimeout> | undefined;
+  private readonly resize = new ResizeObserver(([entry]) => {
+    if (entry) this.size = { width: entry.contentRect.width, height: entry.contentRect.height };
+  });
+
+  protected override createRenderRoot(): HTMLElement {
+    return this;
+  }
+
+  connect(host: PageHost): void {
+    const caller = new Caller<TimelineMethods, TimelineEvent>(host.port, {
+      timeouts: timelineTimeouts,
+      page: crypto.randomUUID(),
+    });
+    const save = (): void => {
+      clearTimeout(this.saveTimer);
+      if (this.store) host.writeState(this.store.state);
+    };
+    const store = new TimelineStore(caller, readPageState(host.readState()), {
+      onChange: () => this.change++,
+      save: () => {
+        clearTimeout(this.saveTimer);
+        this.saveTimer = setTimeout(save, saveDelay);
+      },
+    });
+    this.store = store;
+    // VS Code destroys a hidden page without a word; these two come first.
+    window.addEventListener('pagehide', save);
+    document.addEventListener('visibilitychange', () => document.visibilityState === 'hidden' && save());
+    void store.load();
+  }
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    this.resize.observe(this);
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    this.resize.disconnect();
+  }
+
+  private find<T extends HTMLElement>(tag: string): T | null {
+    return this.querySelector<T>(tag);
+  }
+
+  private get beside(): boolean {
+    return this.size.width >= wideFrom;
+  }
+
+  /** The details' size and its bounds: the list keeps room to be read. */
+  private pane(): { value: number; min: number; max: number } {
+    const { width, height } = this.size;
+    const wanted = (this.beside ? this.store?.state.beside : this.store?.state.below) ?? 0;
+    const [min, max] = this.beside ? [260, Math.max(260, width - 300)] : [120, Math.max(120, height - 200)];
+    return { value: Math.min(max, Math.max(min, wanted)), min, max };
+  }
+
+  protected override render(): TemplateResult {
+    const { store } = this;
+    if (!store) return html`${loadingState()}`;
+    const { window: data } = store;
+    const showDetail = store.state.detail && store.data.rows.length > 0 && (this.beside || store.selected !== null);
+    return html`<div class="page ${this.beside ? 'beside' : 'below'} ${showDetail ? 'with-detail' : ''}">
+        ${data?.workspace === null ? nothing : this.toolbar(store)} ${noticeBar(data?.notices ?? [], this.act)}
+        ${this.staleBar(store)}
+        <div class="panes">
+          <main class="main">${this.main(store)} ${compareBar(store, this.compareMarks)}</main>
+          ${showDetail ? this.detailPane(store) : nothing}
+        </div>
+      </div>
+      ${this.help ? helpPanel(() => this.closeHelp()) : nothing}
+      <timeline-tooltip></timeline-tooltip>
+      <timeline-menu></timeline-menu>
+      <div class="live" role="status" aria-live="polite">${store.announcement.text}</div>`;
+  }
+
+  private toolbar(store: TimelineStore): TemplateResult {
+    const busy = store.loading || store.acting > 0 || Boolean(store.window?.operation);
+    const button = (icon: string, title: string, run: () => void): TemplateResult =>
+      html`<button class="icon-button" title=${title} aria-label=${title} @click=${run}>
+        <span class="codicon codicon-${icon}"></span>
+      </button>`;
+    const workspaces = store.window?.workspaces ?? [];
+    return html`<header class="toolbar">
+      ${
+        workspaces.length > 1
+          ? html`<select
+              class="workspace"
+              aria-label="Folder"
+              @change=${(event: Event) => store.setWorkspace((event.target as HTMLSelectElement).value)}
+            >
+              ${workspaces.map(
+                ({ id, name }) => html`<option value=${id} ?selected=${id === store.state.workspace}>${name}</option>`,
+              )}
+            </select>`
+          : nothing
+      }
+      <timeline-filter .store=${store} .change=${this.change} .onLeave=${this.focusList}></timeline-filter>
+      ${button('add', 'Create Checkpoint', () => this.act({ type: 'create', named: true }))}
+      ${button('refresh', 'Refresh', () => void store.load())}
+      ${button('question', 'Legend and Keys', () => this.toggleHelp())}
+      <div class="progress ${busy ? 'busy' : ''}" role="progressbar" aria-label="Working" ?hidden=${!busy}></div>
+      ${store.window?.operation ? html`<div class="operation" role="status">${store.window.operation}</div>` : nothing}
+    </header>`;
+  }
+
+  /** Rows are there, but the last refresh failed: said, not hidden, and nothing is taken away. */
+  private staleBar(store: TimelineStore): TemplateResult | typeof nothing {
+    if (!store.failure || !store.window) return nothing;
+    return html`<div class="notices">
+      <div class="notice error" role="alert">
+        <span class="codicon codicon-error" aria-hidden="true"></span>
+        <span class="notice-text">Not up to date: ${store.failure.message}</span>
+        <button class="link" @click=${() => store.retry()}>Retry</button>
+      </div>
+    </div>`;
+  }
+
+  private main(store: TimelineStore): TemplateResult {
+    if (!store.window) return store.failure ? errorState(store.failure, () => store.retry()) : loadingState();
+    if (store.window.workspace === null) return noFolderState(this.act);
+    if (store.data.rows.length === 0) return emptyState(this.act);
+    if (store.view.shown.length === 0) return nothingFoundState(() => store.setFilter(''), store.finder.waiting > 0);
+    return html`<timeline-list
+      .store=${store}
+      .time=${this.time}
+      .change=${this.change}
+      .pageWidth=${this.size.width}
+      .emit=${this.onList}
+    ></timeline-list>`;
+  }
+
+  private detailPane(store: TimelineStore): TemplateResult {
+    const { value, min, max } = this.pane();
+    return html`<timeline-sash
+        .beside=${this.beside}
+        .value=${value}
+        .min=${min}
+        .max=${max}
+        .onMove=${this.onSash}
+      ></timeline-sash>
+      <timeline-detail
+        .store=${store}
+        .time=${this.time}
+        .change=${this.change}
+        .onMenu=${this.openMenu}
+        .onClose=${this.closeDetail}
+      ></timeline-detail>`;
+  }
+
+  protected override updated(): void {
+    this.selectNewest();
+    this.find<TimelineDetail>('timeline-detail')?.style.setProperty('--size', `${this.pane().value}px`);
+  }
+
+  /** Once, and only where the details have a place of their own: an empty pane tells a newcomer nothing. */
+  private selectNewest(): void {
+    const { store } = this;
+    if (this.started || !store?.window || this.size.width === 0) return;
+    this.started = true;
+    const newest = store.items().find((item) => item.kind === 'point');
+    if (this.beside && newest && store.state.selected === null && store.state.scroll === null) store.select(newest.key);
+  }
+
+  private readonly onSash = (size: number): void => {
+    this.store?.remember(this.beside ? { beside: size } : { below: size });
+    this.requestUpdate();
+  };
+
+  private readonly act = (action: TimelineAction): void => {
+    void this.store?.act(action);
+  };
+
+  private readonly focusList = (): void => this.find<TimelineList>('timeline-list')?.focus();
+
+  private readonly compareMarks = (): void => {
+    const [a, b] = this.store?.marked ?? [];
+    if (a && b) this.act(compareInOrder(a, b));
+  };
+
+  private readonly closeDetail = (): void => {
+    this.store?.setDetail(false);
+    this.focusList();
+  };
+
+  private toggleHelp(): void {
+    this.help = !this.help;
+    if (this.help) void this.updateComplete.then(() => this.querySelector<HTMLElement>('.help')?.focus());
+  }
+
+  private closeHelp(): void {
+    this.help = false;
+    this.focusList();
+  }
+
+  private readonly openMenu = (row: TimelineRow, at: { x: number; y: number }): void => {
+    const { store } = this;
+    if (!store) return;
+    void this.find<TimelineMenu>('timeline-menu')?.open(menuFor(row, store.marked), at, ({ run }) => {
+      if (run.type === 'mark') store.toggleMark(run.id, false);
+      else this.act(run);
+    });
+  };
+
+  private readonly onList = (event: ListEvent): void => {
+    const { store } = this;
+    if (!store) return;
+    const tooltip = this.find<TimelineTooltip>('timeline-tooltip');
+    switch (event.type) {
+      case 'hover':
+        return tooltip?.show(event.item, event.anchor, event.x, store.data, this.time);
+      case 'unhover':
+        return tooltip?.hide();
+      case 'filter':
+        return this.find<TimelineFilter>('timeline-filter')?.focus();
+      case 'escape':
+        return this.escape(store);
+      case 'menu': {
+        const row = store.data.byId.get(event.key);
+        tooltip?.hide();
+        return row && this.openMenu(row, event);
+      }
+      case 'enter':
+        return this.enter(store);
+      case 'compare-working':
+        return this.act({ type: 'compareWorking', id: event.key });
+      case 'delete':
+        return this.act({ type: 'delete', ids: [event.key] });
+      case 'copy':
+        return this.act({ type: 'copyId', id: event.key });
+      case 'rename':
+      case 'restore':
+        return this.act({ type: event.type, id: event.key });
+    }
+  };
+
+  private enter(store: TimelineStore): void {
+    if (store.marked.length === 2) return this.compareMarks();
+    store.setDetail(true);
+    void this.updateComplete.then(() => this.find<TimelineDetail>('timeline-detail')?.focus());
+  }
+
+  /** One thing at a time, the latest first. */
+  private escape(store: TimelineStore): void {
+    if (this.help) this.closeHelp();
+    else if (store.state.marks.length > 0) store.clearMarks();
+    else if (store.state.filter !== '') store.setFilter('');
+    else if (store.state.detail && !this.beside) store.setDetail(false);
+  }
+}

@@ -1,0 +1,31 @@
+import { html, type TemplateResult } from 'lit';
+import { keyHelp, keyName } from '../model/keys';
+import { triggerLabel, triggers } from '../model/triggers';
+import { isMac } from './platform';
+import { pointIcon } from './points';
+
+/** The legend: what shapes and keys mean. */
+export function helpPanel(onClose: () => void): TemplateResult {
+  return html`<div class="help" role="dialog" aria-label="Legend and keys" tabindex="-1">
+    <div class="help-head">
+      <h2>Legend</h2>
+      <button class="icon-button" aria-label="Close legend" title="Close (Escape)" @click=${onClose}>
+        <span class="codicon codicon-close"></span>
+      </button>
+    </div>
+    <ul class="help-points">
+      ${triggers.map(
+        (trigger) =>
+          html`<li>${pointIcon({ trigger, tone: 0, status: 'in_progress' })}<span>${triggerLabel(trigger)}</span></li>`,
+      )}
+    </ul>
+    <h2>Keys</h2>
+    <dl class="help-keys">
+      ${keyHelp.map(
+        ([keys, what]) =>
+          html`<dt><kbd>${keyName(keys, isMac)}</kbd></dt>
+            <dd>${keyName(what, isMac)}</dd>`,
+      )}
+    </dl>
+  </div>`;
+}

@@ -1,0 +1,88 @@
+import { nothing, svg, type SVGTemplateResult } from 'lit';
+import type { Layout } from '../model/layout';
+import type { LaneLine } from '../model/lanes';
+import { foldShape, pointShape, toneClass } from './points';
+
+/** Where lanes stand, in pixels. More lanes than fit share the last column. */
+export interface Geometry {
+  rowHeight: number;
+  pitch: number;
+  columns: number;
+  width: number;
+}
+
+export function geometry(columns: number, rowHeight: number, pageWidth: number): Geometry {
+  const narrow = pageWidth < 420;
+  const pitch = pageWidth < 260 ? 10 : narrow ? 12 : 18;
+  const shown = Math.min(columns, narrow ? 4 : 10);
+  return { rowHeight, pitch, columns: shown, width: shown * pitch + (narrow ? 10 : 14) };
+}
+
+export const laneX = ({ pitch, columns }: Geometry, column: number): number =>
+  Math.min(column, columns - 1) * pitch + pitch / 2 + (pitch > 12 ? 6 : 4);
+
+export interface LaneDrawing {
+  layout: Layout;
+  start: number;
+  end: number;
+  geometry: Geometry;
+  tones: ReadonlyMap<string, number>;
+  selected: string | null;
+}
+
+/** The graph for the drawn rows alone; y is measured from the first of them. */
+export function drawLanes(drawing: LaneDrawing): SVGTemplateResult {
+  const { layout, start, end, geometry: g, tones, selected } = drawing;
+  const selectedItem = selected === null ? undefined : layout.items[layout.where.get(selected) ?? -1];
+  const emphasised = selectedItem && selectedItem.kind !== 'day' ? selectedItem.session : undefined;
+  const tone = (session: string | null): number | null => (session === null ? null : (tones.get(session) ?? 0));
+  const lines = layout.lines.filter((line) => line.top < end && (line.fork ?? line.bottom) >= start);
+  return svg`
+    ${lines.map((line) => {
+      const classes = `lane ${toneClass(tone(line.session))}${line.session === emphasised ? ' emphasised' : ''}`;
+      return svg`<path class=${classes} d=${linePath(line, start, end, g)}></path>
+        ${line.orphan ? svg`<path class="${classes} orphan" d=${stub(line, start, g)}></path>` : nothing}`;
+    })}
+    ${layout.items.slice(start, end).map((item, offset) => {
+      if (item.kind === 'day') return nothing;
+      const [x, y] = [laneX(g, item.column), (offset + 0.5) * g.rowHeight];
+      if (item.kind === 'fold' && !item.open) return foldShape(tone(item.session), x, y);
+      if (item.kind === 'fold') return nothing;
+      const { row, status } = item;
+      return pointShape(
+        {
+          // A point where the task's status changes shows the status, whatever made it.
+          trigger: status && row.trigger === 'interval' ? 'task' : row.trigger,
+          tone: tone(item.session),
+          status: row.status,
+          ring: Boolean(row.pinned ?? row.named),
+          selected: item.key === selected,
+        },
+        x,
+        y,
+      );
+    })}
+  `;
+}
+
+/** Straight down its column, and at a fork in a bow into the point it branched off. */
+function linePath(line: LaneLine, start: number, end: number, g: Geometry): string {
+  const y = (index: number): number => (index - start + 0.5) * g.rowHeight;
+  const x = laneX(g, line.column);
+  const top = Math.max(y(line.top), -g.rowHeight);
+  const bottomLimit = (end - start + 1) * g.rowHeight;
+  if (line.fork === null || line.fork > end) {
+    const bottom = line.fork === null ? y(line.bottom) : bottomLimit;
+    return `M${x} ${top}V${Math.max(top, Math.min(bottom, bottomLimit))}`;
+  }
+  const px = laneX(g, line.parentColumn);
+  const at = y(line.fork);
+  const bend = at - g.rowHeight;
+  return `M${x} ${top}V${Math.max(top, bend)}C${x} ${at - g.rowHeight * 0.35} ${px} ${at - g.rowHeight * 0.55} ${px} ${at}`;
+}
+
+/** What it branched off is filtered away or gone: the line trails off. */
+function stub(line: LaneLine, start: number, g: Geometry): string {
+  const y = (line.bottom - start + 0.5) * g.rowHeight;
+  return `M${laneX(g, line.column)} ${y}v${g.rowHeight * 0.9}`;
+}

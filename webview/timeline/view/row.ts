@@ -1,0 +1,132 @@
+import { html, nothing, type TemplateResult } from 'lit';
+import { classMap } from 'lit/directives/class-map.js';
+import type { TimeFormat } from '../model/dates';
+import type { DayItem, FoldItem, Item, PointItem } from '../model/layout';
+import { count, describeItem, plural, sessionTitle, statusIcon, statusLabel } from '../model/texts';
+import type { RowData } from '../model/view-data';
+import { toneClass } from './points';
+
+export interface RowContext {
+  data: RowData;
+  time: TimeFormat;
+  now: number;
+  selected: string | null;
+  marks: readonly string[];
+  /** Came in just now: shown by a short glow. */
+  fresh: ReadonlySet<string>;
+  onInline: (event: Event, key: string, what: 'restore' | 'compare') => void;
+}
+
+/** Ids are used by aria-activedescendant: no spaces, whatever a session is called. */
+export const itemId = (key: string): string => `item-${encodeURIComponent(key)}`;
+
+export function rowTemplate(item: Item, context: RowContext): TemplateResult {
+  if (item.kind === 'day') return dayRow(item, context);
+  return item.kind === 'fold' ? foldRow(item, context) : pointRow(item, context);
+}
+
+export function dayRow(item: DayItem, { time, now }: Pick<RowContext, 'time' | 'now'>): TemplateResult {
+  return html`<div class="row day" aria-hidden="true">
+    <span class="gutter"></span>
+    <span class="day-name">${time.day(item.t, now)}</span>
+    <span class="day-rule"></span>
+    <span class="day-count">${count(item.count)}</span>
+  </div>`;
+}
+
+function foldRow(item: FoldItem, context: RowContext): TemplateResult {
+  const { data, time, now, selected } = context;
+  const titles = [...new Set(item.rows.map((row) => row.title))].slice(0, 6).join(' · ');
+  const newest = item.rows[0]?.t ?? 0;
+  return html`<div
+    class=${classMap({ row: true, fold: true, selected: item.key === selected })}
+    id=${itemId(item.key)}
+    data-key=${item.key}
+    role="treeitem"
+    aria-level="1"
+    aria-expanded=${item.open}
+    aria-selected=${item.key === selected}
+    aria-posinset=${item.position}
+    aria-setsize=${item.size}
+    aria-label=${describeItem(item, data, time, now)}
+  >
+    <span class="gutter"></span>
+    <span class="twistie codicon codicon-chevron-${item.open ? 'down' : 'right'}"></span>
+    <span class="title">${plural(item.rows.length, 'tool call')}</span>
+    <span class="preview">${item.open ? '' : titles}</span>
+    ${headLabel(item, context)}
+    <span class="time">${time.clock(newest)}</span>
+  </div>`;
+}
+
+function pointRow(item: PointItem, context: RowContext): TemplateResult {
+  const { data, time, now, selected, marks, fresh, onInline } = context;
+  const { row, status, key } = item;
+  const mark = marks.indexOf(key);
+  return html`<div
+    class=${classMap({
+      row: true,
+      [`by-${row.trigger}`]: true,
+      nested: item.level === 2,
+      named: row.named ?? false,
+      selected: key === selected,
+      marked: mark >= 0,
+      fresh: fresh.has(key),
+    })}
+    id=${itemId(key)}
+    data-key=${key}
+    role="treeitem"
+    aria-level=${item.level}
+    aria-selected=${key === selected || mark >= 0}
+    aria-posinset=${item.position}
+    aria-setsize=${item.size}
+    aria-label=${describeItem(item, data, time, now)}
+  >
+    <span class="gutter"></span>
+    ${mark >= 0 ? html`<span class="mark-letter">${mark === 0 ? 'A' : 'B'}</span>` : nothing}
+    <span class="title">${row.title}</span>
+    ${row.pinned ? html`<span class="badge codicon codicon-pinned"></span>` : nothing}
+    ${row.partial ? html`<span class="badge warn codicon codicon-warning"></span>` : nothing}
+    ${row.origin ? html`<span class="badge codicon codicon-cloud-download"></span>` : nothing}
+    ${
+      status
+        ? html`<span class="chip status status-${status.to}">
+            <span class="codicon codicon-${statusIcon[status.to]}"></span>${statusLabel[status.to]}
+          </span>`
+        : nothing
+    }
+    ${headLabel(item, context)}
+    <span class="inline" aria-hidden="true">
+      <button tabindex="-1" title="Compare with Working Files" @click=${(e: Event) => onInline(e, key, 'compare')}>
+        <span class="codicon codicon-compare-changes"></span>
+      </button>
+      <button tabindex="-1" title="Restore…" @click=${(e: Event) => onInline(e, key, 'restore')}>
+        <span class="codicon codicon-discard"></span>
+      </button>
+    </span>
+    ${row.changes ? fileCounts(row.changes) : nothing}
+    <span class="time">${time.clock(row.t)}</span>
+  </div>`;
+}
+
+/** The session's name at its newest point, in its lane's colour. */
+function headLabel(item: PointItem | FoldItem, { data }: RowContext): TemplateResult | typeof nothing {
+  if (!item.head || item.session === null) return nothing;
+  const session = data.sessions.get(item.session);
+  const forked = session?.forkedFrom ?? session?.parent;
+  const icon =
+    session?.state === 'busy' ? 'loading codicon-modifier-spin' : forked ? 'repo-forked' : 'comment-discussion';
+  return html`<span
+    class="chip session ${toneClass(data.tones.get(item.session) ?? 0)} ${session?.state === 'deleted' ? 'gone' : ''}"
+  >
+    <span class="codicon codicon-${icon}"></span><span class="chip-text">${sessionTitle(item.session, data)}</span>
+  </span>`;
+}
+
+function fileCounts([added, modified, deleted]: [number, number, number]): TemplateResult {
+  return html`<span class="counts">
+    ${added > 0 ? html`<span class="added">+${count(added)}</span>` : nothing}
+    ${modified > 0 ? html`<span class="modified">~${count(modified)}</span>` : nothing}
+    ${deleted > 0 ? html`<span class="deleted">−${count(deleted)}</span>` : nothing}
+  </span>`;
+}

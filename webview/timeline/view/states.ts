@@ -1,0 +1,92 @@
+import { html, nothing, type TemplateResult } from 'lit';
+import '@vscode-elements/elements/dist/vscode-button/index.js';
+import type { Failure } from '../../../src/protocol/envelope';
+import type { Notice, TimelineAction } from '../../../src/protocol/timeline';
+
+type Act = (action: TimelineAction) => void;
+
+export function loadingState(): TemplateResult {
+  return html`<div class="state loading" role="status" aria-label="Loading checkpoints">
+    ${Array.from(
+      { length: 12 },
+      (_, index) =>
+        html`<div class="skeleton">
+          <span class="bone dot"></span><span class="bone w${[60, 80, 45, 70, 55, 90][index % 6]}"></span>
+        </div>`,
+    )}
+  </div>`;
+}
+
+function state(
+  icon: string,
+  title: string,
+  text: TemplateResult | string,
+  actions: TemplateResult | typeof nothing,
+): TemplateResult {
+  return html`<div class="state">
+    <span class="state-icon codicon codicon-${icon}" aria-hidden="true"></span>
+    <h2>${title}</h2>
+    <p>${text}</p>
+    <div class="state-actions">${actions}</div>
+  </div>`;
+}
+
+export function errorState({ message }: Failure, onRetry: () => void): TemplateResult {
+  return html`<div role="alert">
+    ${state(
+      'error',
+      'The timeline could not be loaded',
+      message,
+      html`<vscode-button @click=${onRetry}>Retry</vscode-button>`,
+    )}
+  </div>`;
+}
+
+export function noFolderState(act: Act): TemplateResult {
+  return state(
+    'folder-opened',
+    'No folder is open',
+    'Checkpoints belong to a folder. Open one to see its timeline.',
+    html`<vscode-button @click=${() => act({ type: 'openFolder' })}>Open Folder</vscode-button>`,
+  );
+}
+
+export function emptyState(act: Act): TemplateResult {
+  return state(
+    'history',
+    'No checkpoints yet',
+    'They appear here as the agent works: before each prompt and before each change. You can also make one now.',
+    html`<vscode-button @click=${() => act({ type: 'create', named: false })}>Create Checkpoint</vscode-button>`,
+  );
+}
+
+export function nothingFoundState(onClear: () => void, searching: boolean): TemplateResult {
+  return state(
+    searching ? 'loading codicon-modifier-spin' : 'search',
+    searching ? 'Searching…' : 'Nothing matches the filter',
+    searching ? '' : html`Try fewer words, or <code>trigger:</code>, <code>file:</code>, <code>after:</code>.`,
+    searching ? nothing : html`<vscode-button secondary @click=${onClear}>Clear Filter</vscode-button>`,
+  );
+}
+
+const noticeIcons: Record<Notice['level'], string> = { info: 'info', warning: 'warning', error: 'error' };
+
+export function noticeBar(notices: readonly Notice[], act: Act): TemplateResult | typeof nothing {
+  if (notices.length === 0) return nothing;
+  return html`<div class="notices">
+    ${notices.map(
+      ({ level, text, action }) =>
+        html`<div class="notice ${level}">
+          <span class="codicon codicon-${noticeIcons[level]}" aria-hidden="true"></span>
+          <span class="notice-text">${text}</span>
+          ${
+            action
+              ? html`<button class="link" @click=${() => act({ type: 'notice', action: action.id })}>
+                  ${action.label}
+                </button>`
+              : nothing
+          }
+        </div>`,
+    )}
+  </div>`;
+}
