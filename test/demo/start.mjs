@@ -7,6 +7,7 @@ import { pathToFileURL } from 'node:url';
 import { cacheRoot, ensure } from '../rig/install.mjs';
 import { checkout } from '../rig/install-parts.mjs';
 import { MissingError, onPath } from '../rig/install-system.mjs';
+import { onInterrupt } from '../run/processes.mjs';
 
 const usage = `Usage: npm start [-- FOLDER] [--browser] [--scripted] [--no-build]
   FOLDER      open this folder instead of a demo workspace
@@ -66,10 +67,7 @@ async function loadDemo() {
   }
 }
 
-/** Resolves at the first Ctrl+C (or the like); npm and the terminal may send it twice, and once is enough. */
-const interrupted = new Promise((done) => {
-  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(name, () => done());
-});
+const interrupted = new Promise((done) => onInterrupt(() => done()));
 
 async function main() {
   const options = parse(process.argv.slice(2));

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { cacheRoot, ensure } from '../rig/install.mjs';
 import { checkout as root } from '../rig/install-parts.mjs';
 import { makeRunFolder, suiteEnvironment } from './environment.mjs';
-import { endAll, leftovers, runLogged } from './processes.mjs';
+import { endAll, leftovers, onInterrupt, runLogged } from './processes.mjs';
 import { count, judge, summary, table } from './results.mjs';
 import { choose } from './suites.mjs';
 
@@ -113,13 +113,12 @@ async function main() {
     return 2;
   }
   const runRoot = await makeRunFolder();
-  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'])
-    process.once(name, async () => {
-      if (running) await endAll(running.leader, running.marker);
-      await rm(runRoot, { recursive: true, force: true });
-      print(`\nInterrupted (${name})\n0 passed, 1 failed`);
-      process.exit(1);
-    });
+  onInterrupt(async (reason) => {
+    if (running) await endAll(running.leader, running.marker);
+    await rm(runRoot, { recursive: true, force: true });
+    print(`\nInterrupted (${reason})\n0 passed, 1 failed`);
+    process.exit(1);
+  });
   const context = { ...options, runRoot, install: installer(), build: builder(runRoot) };
   const rows = [];
   for (const suite of options.chosen) {

@@ -23,3 +23,4 @@ export function processesOf(leader: number, marker: string): Process[];
 export function leftovers(leader: number, marker: string, graceMs?: number): Promise<Process[]>;
 export function endAll(leader: number, marker: string): Promise<void>;
 export function runLogged(command: string, args: string[], options: LoggedOptions): Promise<Ended>;
+export function onInterrupt(callback: (reason: string) => void): void;

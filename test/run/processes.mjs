@@ -74,6 +74,26 @@ export async function endAll(leader, marker) {
 }
 
 /**
+ * Calls back once when the user or the system wants us to end. npm does not pass SIGTERM on, so when it started us
+ * its disappearance counts as well.
+ */
+export function onInterrupt(callback) {
+  let called = false;
+  const once = (reason) => {
+    if (called) return;
+    called = true;
+    clearInterval(timer);
+    callback(reason);
+  };
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(name, () => once(name));
+  const parent = process.ppid;
+  const timer = setInterval(() => {
+    if (process.env.npm_lifecycle_event !== undefined && process.ppid !== parent) once('npm ended');
+  }, 1_000);
+  timer.unref();
+}
+
+/**
  * Runs a command as leader of its own session, its output into `log`. `onStart` gets the leader's id.
  * Never rejects: a command that cannot start answers with `error`.
  */
