@@ -113,7 +113,9 @@ async function main() {
     return 2;
   }
   const runRoot = await makeRunFolder();
+  let interrupted = false;
   onInterrupt(async (reason) => {
+    interrupted = true;
     if (running) await endAll(running.leader, running.marker);
     await rm(runRoot, { recursive: true, force: true });
     print(`\nInterrupted (${reason})\n0 passed, 1 failed`);
@@ -123,6 +125,8 @@ async function main() {
   const rows = [];
   for (const suite of options.chosen) {
     rows.push(await runSuite(suite, context));
+    // Its processes were ended under it; the handler above has the last word.
+    if (interrupted) await new Promise(() => {});
     report(rows.at(-1));
   }
   const failed = rows.some((row) => count(row.tests).failed > 0);
