@@ -1,0 +1,103 @@
+import { CheckpointsError } from '../core/errors';
+import type { SessionGateway } from '../core/sessions';
+import { findBinary } from './binary';
+import { findServer, type DiscoveryOptions, type FoundServer, type ServerSource } from './discovery';
+import { probe } from './probe';
+import { OwnServer } from './server';
+import { V1Gateway } from './v1';
+import type { CommandLine } from './v1-cli';
+import { V2Gateway } from './v2';
+
+export interface ConnectOptions extends DiscoveryOptions {
+  /** The workspace. */
+  root: string;
+  /** Setting `opencode.path`. */
+  opencodePath?: string;
+  /** Where servers of ours are written down: `servers` in the store's home. */
+  stateFolder: string;
+  /** Whether a server may be started when none is found. */
+  start?: boolean;
+}
+
+/** How long a server that answered is taken to be there still. */
+const trustMs = 5000;
+
+/**
+ * The one way to a gateway: a server that runs, else one of our own, started at the first use. Each use takes the
+ * server that is there now: one that went away is looked for again.
+ */
+export class Connector {
+  private readonly own: OwnServer;
+  private current: { gateway: SessionGateway; server: FoundServer; seenAt: number } | null = null;
+  private connecting: Promise<SessionGateway> | null = null;
+
+  constructor(private readonly options: ConnectOptions) {
+    this.own = new OwnServer({
+      binary: options.opencodePath,
+      env: options.env,
+      cwd: options.root,
+      stateFolder: options.stateFolder,
+      log: options.log,
+    });
+  }
+
+  /** Where the gateway leads; null before the first use. */
+  get source(): ServerSource | null {
+    return this.current?.server.source ?? null;
+  }
+
+  gateway(): Promise<SessionGateway> {
+    this.connecting ??= this.connect().finally(() => (this.connecting = null));
+    return this.connecting;
+  }
+
+  /** Stops the server if it is ours. */
+  async close(): Promise<void> {
+    this.current = null;
+    await this.own.stop();
+  }
+
+  private async connect(): Promise<SessionGateway> {
+    if (this.current && (await this.isThere(this.current))) return this.current.gateway;
+    this.current = null;
+    const server = (await findServer(this.options)) ?? (await this.ownServer());
+    const gateway = gatewayFor(server, this.options);
+    this.current = { gateway, server, seenAt: Date.now() };
+    return gateway;
+  }
+
+  private async isThere(current: NonNullable<Connector['current']>): Promise<boolean> {
+    if (current.server.source === 'own' && !this.own.running) return false;
+    if (Date.now() - current.seenAt < trustMs) return true;
+    const result = await probe(current.server.endpoint, this.options.probing);
+    current.seenAt = Date.now();
+    return result.kind === 'opencode' && result.generation === current.server.generation;
+  }
+
+  private async ownServer(): Promise<FoundServer> {
+    if (this.options.start === false) throw new CheckpointsError('server-unreachable', 'No OpenCode server is running');
+    return { source: 'own', ...(await this.own.ensure()) };
+  }
+}
+
+/** The gateway to a server whose generation is known. */
+export function gatewayFor(
+  server: Pick<FoundServer, 'endpoint' | 'generation' | 'version'>,
+  options: { opencodePath?: string; env?: NodeJS.ProcessEnv },
+): SessionGateway {
+  const { endpoint, version } = server;
+  if (server.generation === 'v2') return new V2Gateway({ endpoint, version });
+  return new V1Gateway({ endpoint, version, commandLine: () => commandLine(options) });
+}
+
+/** Only OpenCode 1's own command line reads what its server wrote. */
+async function commandLine(options: { opencodePath?: string; env?: NodeJS.ProcessEnv }): Promise<CommandLine | null> {
+  const { env = process.env } = options;
+  try {
+    const binary = await findBinary({ path: options.opencodePath, env });
+    return binary.generation === 'v1' ? { binary: binary.path, env } : null;
+  } catch (error) {
+    if (CheckpointsError.is(error, 'opencode-missing') || CheckpointsError.is(error, 'opencode-too-old')) return null;
+    throw error;
+  }
+}

@@ -1,0 +1,151 @@
+import { CheckpointsError } from '../core/errors';
+
+/** Where a server is and how to speak to it. */
+export interface Endpoint {
+  /** Without a slash at the end, without credentials. */
+  url: string;
+  username: string;
+  password: string | null;
+}
+
+/** Credentials in the address win over the given password; fetch would refuse them there. */
+export function endpoint(address: string, password: string | null = null): Endpoint {
+  let url: URL;
+  try {
+    url = new URL(/^[a-z]+:\/\//i.test(address) ? address : `http://${address}`);
+  } catch (error) {
+    throw new CheckpointsError('invalid-argument', `Not a server address: ${address}`, { cause: error });
+  }
+  if (url.protocol !== 'http:' && url.protocol !== 'https:')
+    throw new CheckpointsError('invalid-argument', `A server address begins with http or https: ${address}`);
+  const given = url.password === '' ? password : decodeURIComponent(url.password);
+  return {
+    url: `${url.origin}${url.pathname.replace(/\/+$/, '')}`,
+    username: url.username === '' ? 'opencode' : decodeURIComponent(url.username),
+    password: given,
+  };
+}
+
+export interface RequestOptions {
+  query?: Record<string, string | number | undefined>;
+  body?: unknown;
+  timeoutMs?: number;
+  signal?: AbortSignal;
+}
+
+export interface Answer {
+  status: number;
+  /** Parsed when the server says that it is JSON. */
+  body: unknown;
+  json: boolean;
+}
+
+const defaultTimeoutMs = 30_000;
+
+/** Requests to one server. Every one of them has a time limit: OpenCode has been seen never to answer. */
+export class Http {
+  constructor(readonly endpoint: Endpoint) {}
+
+  /** A JSON answer, or an error with a reason. */
+  async json<T>(method: string, path: string, options: RequestOptions = {}): Promise<T> {
+    const answer = await this.answer(method, path, options);
+    if (answer.status >= 400) throw failure(this.endpoint, method, path, answer);
+    // OpenCode's web interface answers every unknown path with a page and status 200.
+    if (!answer.json && answer.status !== 204)
+      throw new CheckpointsError('server-failed', `${method} ${path}: the server did not answer with JSON`, {
+        details: { url: this.endpoint.url, status: answer.status },
+      });
+    return answer.body as T;
+  }
+
+  async answer(method: string, path: string, options: RequestOptions = {}): Promise<Answer> {
+    const timeout = AbortSignal.timeout(options.timeoutMs ?? defaultTimeoutMs);
+    try {
+      const response = await this.fetch(method, path, options, [timeout]);
+      const text = await response.text();
+      const json = isJson(response) && text !== '';
+      return { status: response.status, body: json ? (JSON.parse(text) as unknown) : text, json };
+    } catch (error) {
+      throw classify(error, this.endpoint, timeout, options.signal);
+    }
+  }
+
+  /** The body as it comes; the time limit is for the answer to begin. */
+  async stream(path: string, signal: AbortSignal, timeoutMs = defaultTimeoutMs): Promise<ReadableStream<Uint8Array>> {
+    const timeout = new AbortController();
+    const timer = setTimeout(() => timeout.abort(), timeoutMs);
+    try {
+      const response = await this.fetch('GET', path, { signal }, [timeout.signal]);
+      if (response.status !== 200 || !response.body) {
+        await response.body?.cancel();
+        throw failure(this.endpoint, 'GET', path, { status: response.status, body: '', json: false });
+      }
+      return response.body;
+    } catch (error) {
+      throw classify(error, this.endpoint, timeout.signal, signal);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  private fetch(method: string, path: string, options: RequestOptions, signals: AbortSignal[]): Promise<Response> {
+    const query = new URLSearchParams();
+    for (const [key, value] of Object.entries(options.query ?? {}))
+      if (value !== undefined) query.set(key, String(value));
+    const search = query.size > 0 ? `?${query}` : '';
+    const { url, username, password } = this.endpoint;
+    const headers: Record<string, string> = { accept: 'application/json, text/event-stream' };
+    if (password !== null)
+      headers['authorization'] = `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
+    if (options.body !== undefined) headers['content-type'] = 'application/json';
+    return fetch(url + path + search, {
+      method,
+      headers,
+      ...(options.body === undefined ? {} : { body: JSON.stringify(options.body) }),
+      signal: AbortSignal.any([...signals, ...(options.signal ? [options.signal] : [])]),
+      redirect: 'error',
+    });
+  }
+}
+
+function isJson(response: Response): boolean {
+  return /^application\/([a-z.+-]*\+)?json\b/i.test(response.headers.get('content-type') ?? '');
+}
+
+function classify(error: unknown, { url }: Endpoint, timeout: AbortSignal, caller?: AbortSignal): CheckpointsError {
+  if (CheckpointsError.is(error)) return error;
+  const details = { url };
+  if (caller?.aborted) return new CheckpointsError('cancelled', 'Cancelled', { cause: error, details });
+  if (timeout.aborted)
+    return new CheckpointsError('timeout', `The server at ${url} did not answer in time`, { cause: error, details });
+  if (error instanceof SyntaxError)
+    return new CheckpointsError('server-failed', `The server at ${url} sent broken JSON`, { cause: error, details });
+  return new CheckpointsError('server-unreachable', `No server answers at ${url}`, { cause: error, details });
+}
+
+/** OpenCode's errors come as `{name, data: {message}}` and as `{_tag, message}`. */
+interface ErrorBody {
+  name?: string;
+  _tag?: string;
+  message?: string;
+  data?: { message?: string };
+}
+
+function failure({ url }: Endpoint, method: string, path: string, answer: Answer): CheckpointsError {
+  const body = answer.json ? (answer.body as ErrorBody) : {};
+  const tag = body._tag ?? body.name ?? '';
+  const message = body.data?.message ?? body.message ?? '';
+  const details = { url, status: answer.status, tag };
+  if (answer.status === 401) {
+    const text = `The server at ${url} wants another password`;
+    return new CheckpointsError('server-failed', text, { details: { ...details, unauthorized: true } });
+  }
+  if (answer.status === 404 && tag === 'MessageNotFoundError')
+    return new CheckpointsError('message-missing', message, { details });
+  if (answer.status === 404 && /session/i.test(tag + message))
+    return new CheckpointsError('session-missing', message, { details });
+  if (tag === 'SessionBusyError') return new CheckpointsError('session-busy', message, { details });
+  if (answer.status === 409) return new CheckpointsError('conflict', message, { details });
+  const why = [answer.status, tag, message].filter((part) => part !== '').join(' ');
+  return new CheckpointsError('server-failed', `${method} ${path}: ${why}`, { details });
+}

@@ -1,0 +1,175 @@
+import { CheckpointsError } from '../core/errors';
+import type {
+  BusyState,
+  ForkedSession,
+  GatewayCapabilities,
+  SessionEvent,
+  SessionExport,
+  SessionGateway,
+  SessionInfo,
+  SessionMessage,
+  Todo,
+} from '../core/sessions';
+import { checkedFork, sessionExists } from './checked-fork';
+import { followEvents } from './events';
+import { Http, type Endpoint } from './http';
+import { mergeMetadata } from './metadata';
+import { isWithin } from './normal';
+import { copyOf, requireGeneration } from './transfer';
+import { importByCommand, todosByCommand, type CommandLine } from './v1-cli';
+import { V1Events } from './v1-events';
+import { v1Messages, v1Session, type V1Message, type V1Session } from './v1-normal';
+import { waitUntil } from './waiting';
+
+export interface V1Options {
+  endpoint: Endpoint;
+  version: string;
+  /** Finds OpenCode's command line when something needs it; null when there is none. */
+  commandLine: () => Promise<CommandLine | null>;
+}
+
+/** Longer than any list we ask for: without a limit OpenCode 1 gives the newest hundred. */
+const everything = 1_000_000;
+
+/** OpenCode 1.18 over HTTP. */
+export class V1Gateway implements SessionGateway {
+  readonly generation = 'v1';
+  readonly version: string;
+  readonly url: string;
+  readonly capabilities: GatewayCapabilities = { todos: 'write', notes: 'message', import: true };
+  private readonly http: Http;
+  private readonly commandLine: V1Options['commandLine'];
+
+  constructor(options: V1Options) {
+    this.http = new Http(options.endpoint);
+    this.url = options.endpoint.url;
+    this.version = options.version;
+    this.commandLine = options.commandLine;
+  }
+
+  async list(directory: string): Promise<SessionInfo[]> {
+    const query = { directory, scope: 'project', limit: everything };
+    const sessions = await this.http.json<V1Session[]>('GET', '/session', { query });
+    return sessions.filter((session) => isWithin(directory, session.directory)).map(v1Session);
+  }
+
+  async get(session: string): Promise<SessionInfo> {
+    return v1Session(await this.http.json<V1Session>('GET', path(session)));
+  }
+
+  async messages(session: string): Promise<SessionMessage[]> {
+    const [info, messages] = await Promise.all([this.get(session), this.rawMessages(session)]);
+    return v1Messages(messages, info);
+  }
+
+  private async rawMessages(session: string): Promise<V1Message[]> {
+    return this.http.json<V1Message[]>('GET', `${path(session)}/message`, { timeoutMs: 120_000 });
+  }
+
+  fork(session: string, before: string | null): Promise<ForkedSession> {
+    const parts = {
+      messages: (id: string) => this.messages(id),
+      remove: (id: string) => this.remove(id),
+      fork: async (id: string, messageID: string | null) => {
+        const body = messageID === null ? {} : { messageID };
+        return v1Session(await this.http.json<V1Session>('POST', `${path(id)}/fork`, { body, timeoutMs: 300_000 }));
+      },
+    };
+    return checkedFork(parts, session, before);
+  }
+
+  async busy(session: string): Promise<BusyState> {
+    const { directory } = await this.get(session);
+    // The server knows of each folder's work only in that folder.
+    const status = await this.http.json<Record<string, unknown>>('GET', '/session/status', { query: { directory } });
+    if (session in status) return 'busy';
+    const last = await this.http.json<V1Message[]>('GET', `${path(session)}/message`, { query: { limit: 1 } });
+    const unfinished = last.some(({ info }) => info.role === 'assistant' && info.time.completed === undefined);
+    return unfinished ? 'unfinished' : 'idle';
+  }
+
+  async interrupt(session: string): Promise<void> {
+    const { directory } = await this.get(session);
+    if ((await this.busy(session)) !== 'busy') return;
+    await this.http.json('POST', `${path(session)}/abort`, { query: { directory } });
+    await waitUntil(`Stopping session ${session}`, 30_000, async () => (await this.busy(session)) !== 'busy');
+    // The last answer is finished off a moment after the session is called idle.
+    await waitUntil(`Stopping session ${session}`, 5000, async () => (await this.busy(session)) === 'idle').catch(
+      (error: unknown) => {
+        if (!CheckpointsError.is(error, 'timeout')) throw error;
+      },
+    );
+  }
+
+  async note(session: string, text: string): Promise<void> {
+    const [{ directory }, messages] = await Promise.all([this.get(session), this.rawMessages(session)]);
+    // Without them the note would make the next prompt go to the default agent and model.
+    const { agent, model } = messages.findLast(({ info }) => info.role === 'user')?.info ?? {};
+    const body = { noReply: true, parts: [{ type: 'text', text }], agent, model };
+    await this.http.json('POST', `${path(session)}/message`, { query: { directory }, body });
+  }
+
+  async update(session: string, change: { title?: string; metadata?: Record<string, unknown> }): Promise<void> {
+    const { title, metadata } = change;
+    // The server replaces all of it.
+    const merged = metadata && mergeMetadata((await this.get(session)).metadata, metadata);
+    await this.http.json('PATCH', path(session), { body: { title, metadata: merged } });
+  }
+
+  async todos(session: string): Promise<Todo[]> {
+    return this.http.json<Todo[]>('GET', `${path(session)}/todo`);
+  }
+
+  async writeTodos(session: string, todos: Todo[]): Promise<boolean> {
+    const cli = await this.commandLine();
+    if (!cli || (await this.todos(session)).length > 0) return false;
+    const { directory } = await this.get(session);
+    try {
+      await todosByCommand(cli, session, todos, directory);
+    } catch (error) {
+      if (CheckpointsError.is(error, 'server-failed')) return false;
+      throw error;
+    }
+    // The command line may know another database than this server.
+    return (await this.todos(session)).length === todos.length;
+  }
+
+  /** The same document as `opencode export` prints. */
+  async exportSession(session: string): Promise<SessionExport> {
+    const info = await this.http.json<SessionExport['info']>('GET', path(session));
+    return { info, messages: await this.rawMessages(session) };
+  }
+
+  async importSession(given: SessionExport, options: { directory: string; copy?: boolean }): Promise<SessionInfo> {
+    requireGeneration(given, 'v1');
+    const document = options.copy ? copyOf(given) : given;
+    const { id } = document.info;
+    // `opencode import` adds to a session that is there, and says nothing.
+    if (await sessionExists(this, id)) throw new CheckpointsError('conflict', `Session ${id} is there already`);
+    const cli = await this.commandLine();
+    if (!cli)
+      throw new CheckpointsError('not-supported', 'OpenCode 1 imports sessions only through its command line', {
+        details: { session: id },
+      });
+    await importByCommand(cli, document, options.directory);
+    if (!(await sessionExists(this, id)))
+      throw new CheckpointsError('server-failed', `The imported session ${id} is not on the server at ${this.url}`);
+    return this.get(id);
+  }
+
+  async remove(session: string): Promise<void> {
+    await this.http.json('DELETE', path(session));
+  }
+
+  events(listener: (event: SessionEvent) => void, signal: AbortSignal): Promise<void> {
+    const source = { http: this.http, path: '/global/event', mapper: () => new V1Events() };
+    return followEvents(source, listener, signal);
+  }
+}
+
+/** A malformed id gives a server error in OpenCode 1: such a session cannot be there. */
+function path(session: string): string {
+  if (!/^ses[A-Za-z0-9_-]*$/.test(session))
+    throw new CheckpointsError('session-missing', `No session is called ${session}`, { details: { session } });
+  return `/session/${session}`;
+}

@@ -1,0 +1,157 @@
+import { CheckpointsError } from '../core/errors';
+import type {
+  BusyState,
+  ForkedSession,
+  GatewayCapabilities,
+  SessionEvent,
+  SessionExport,
+  SessionGateway,
+  SessionInfo,
+  SessionMessage,
+  Todo,
+} from '../core/sessions';
+import { checkedFork, sessionExists } from './checked-fork';
+import { followEvents } from './events';
+import { Http, type Endpoint, type RequestOptions } from './http';
+import { mergeMetadata } from './metadata';
+import { isWithin } from './normal';
+import { copyOf, requireGeneration } from './transfer';
+import { V2Events } from './v2-events';
+import { v2Messages, v2Session, type V2Message, type V2Session } from './v2-normal';
+import { waitUntil } from './waiting';
+
+interface Page<T> {
+  data: T[];
+  cursor: { next?: string | null };
+}
+
+/** OpenCode 2 over HTTP. */
+export class V2Gateway implements SessionGateway {
+  readonly generation = 'v2';
+  readonly version: string;
+  readonly url: string;
+  readonly capabilities: GatewayCapabilities = { todos: 'none', notes: 'inbox', import: true };
+  private readonly http: Http;
+
+  constructor(options: { endpoint: Endpoint; version: string }) {
+    this.http = new Http(options.endpoint);
+    this.url = options.endpoint.url;
+    this.version = options.version;
+  }
+
+  async list(directory: string): Promise<SessionInfo[]> {
+    // A project's sessions may work in any of its folders; those of one folder alone would miss the ones below.
+    const query = { 'location[directory]': directory };
+    const { project } = await this.http.json<{ project: { id: string } }>('GET', '/api/location', { query });
+    const sessions = await this.pages<V2Session>('/api/session', { project: project.id, order: 'desc' }, 200);
+    return sessions.filter((session) => isWithin(directory, session.location.directory)).map(v2Session);
+  }
+
+  async get(session: string): Promise<SessionInfo> {
+    return v2Session(await this.data<V2Session>('GET', path(session)));
+  }
+
+  async messages(session: string): Promise<SessionMessage[]> {
+    const where = `${path(session)}/message`;
+    const [info, messages] = await Promise.all([
+      this.get(session),
+      this.pages<V2Message>(where, { order: 'asc' }, 100),
+    ]);
+    return v2Messages(messages, info);
+  }
+
+  fork(session: string, before: string | null): Promise<ForkedSession> {
+    const parts = {
+      messages: (id: string) => this.messages(id),
+      remove: (id: string) => this.remove(id),
+      fork: async (id: string, message: string | null) => {
+        const body = message === null ? {} : { before: message };
+        return v2Session(await this.data<V2Session>('POST', `${path(id)}/fork`, { body, timeoutMs: 300_000 }));
+      },
+    };
+    return checkedFork(parts, session, before);
+  }
+
+  async busy(session: string): Promise<BusyState> {
+    const active = await this.data<Record<string, unknown>>('GET', '/api/session/active');
+    if (session in active) return 'busy';
+    const query = { order: 'desc', limit: 1 };
+    const [last] = await this.data<V2Message[]>('GET', `${path(session)}/message`, { query });
+    return last?.type === 'assistant' && last.time.completed === undefined ? 'unfinished' : 'idle';
+  }
+
+  async interrupt(session: string): Promise<void> {
+    await this.http.json('POST', `${path(session)}/interrupt`);
+    await waitUntil(`Stopping session ${session}`, 30_000, async () => (await this.busy(session)) !== 'busy');
+  }
+
+  /** Kept in the inbox, also over a restart, and put before the next prompt: so nothing is asked of the model now. */
+  async note(session: string, text: string): Promise<void> {
+    const body = { text, description: 'Checkpoints', resume: false };
+    await this.http.json('POST', `${path(session)}/synthetic`, { body });
+  }
+
+  async update(session: string, change: { title?: string; metadata?: Record<string, unknown> }): Promise<void> {
+    const { title, metadata } = change;
+    // The server replaces all of it.
+    const merged = metadata && mergeMetadata((await this.get(session)).metadata, metadata);
+    await this.http.json('PATCH', path(session), { body: { title, metadata: merged } });
+  }
+
+  todos(_session: string): Promise<Todo[] | null> {
+    return Promise.resolve(null);
+  }
+
+  writeTodos(_session: string, _todos: Todo[]): Promise<boolean> {
+    return Promise.resolve(false);
+  }
+
+  async exportSession(session: string): Promise<SessionExport> {
+    return this.data<SessionExport>('GET', `/api/experimental${path(session).slice('/api'.length)}/export`, {
+      timeoutMs: 120_000,
+    });
+  }
+
+  async importSession(given: SessionExport, options: { directory: string; copy?: boolean }): Promise<SessionInfo> {
+    requireGeneration(given, 'v2');
+    const document = options.copy ? copyOf(given) : given;
+    const info = { ...document.info };
+    // A sub-agent whose parent is not here comes in as a session of its own.
+    if (typeof info['parentID'] === 'string' && !(await sessionExists(this, info['parentID']))) delete info['parentID'];
+    const body = { info, messages: document.messages, location: { directory: options.directory } };
+    return v2Session(
+      await this.data<V2Session>('POST', '/api/experimental/session/import', { body, timeoutMs: 120_000 }),
+    );
+  }
+
+  async remove(session: string): Promise<void> {
+    await this.http.json('DELETE', path(session));
+  }
+
+  events(listener: (event: SessionEvent) => void, signal: AbortSignal): Promise<void> {
+    const source = { http: this.http, path: '/api/event', mapper: () => new V2Events() };
+    return followEvents(source, listener, signal);
+  }
+
+  private async data<T>(method: string, where: string, options?: RequestOptions): Promise<T> {
+    return (await this.http.json<{ data: T }>(method, where, options)).data;
+  }
+
+  /** There is always a next cursor; an empty page is the end. */
+  private async pages<T>(where: string, first: Record<string, string>, limit: number): Promise<T[]> {
+    const all: T[] = [];
+    const { order, ...kept } = first;
+    for (let query: Record<string, string | number | undefined> = { ...kept, order, limit }; ;) {
+      const page = await this.http.json<Page<T>>('GET', where, { query, timeoutMs: 60_000 });
+      all.push(...page.data);
+      if (page.data.length < limit || !page.cursor.next) return all;
+      query = { ...kept, limit, cursor: page.cursor.next };
+    }
+  }
+}
+
+function path(session: string): string {
+  if (!/^ses[A-Za-z0-9_-]*$/.test(session))
+    throw new CheckpointsError('session-missing', `No session is called ${session}`, { details: { session } });
+  return `/api/session/${session}`;
+}
