@@ -89,13 +89,9 @@ export class Scanner {
     rmSync(own, { force: true });
     rmSync(`${own}.lock`, { force: true });
     try {
-      linkSync(this.published, own);
+      copyOrLink(this.published, own);
     } catch (error) {
-      if (isMissing(error)) return;
-      const { mtimeMs } = statSync(this.published);
-      copyFileSync(this.published, own);
-      // Not later than the original, else git trusts entries it must check again ("racy git").
-      utimesSync(own, mtimeMs / 1000 - 1, Math.floor(mtimeMs / 1000) - 1);
+      if (!isMissing(error)) throw error;
     }
   }
 
@@ -192,7 +188,11 @@ export class Scanner {
     const own = join(this.dir, 'index');
     try {
       if (existsSync(this.published) && statSync(own).ino === statSync(this.published).ino) return;
-      renameSync(own, this.published);
+      // The private one stays: what is absorbed afterwards is added to these very entries, not to none.
+      const draft = `${own}.publish`;
+      rmSync(draft, { force: true });
+      copyOrLink(own, draft);
+      renameSync(draft, this.published);
     } catch (error) {
       if (!isMissing(error)) throw error;
     }
@@ -206,6 +206,18 @@ export class Scanner {
   close(): void {
     rmSync(this.dir, { recursive: true, force: true });
     this.prepared = false;
+  }
+}
+
+function copyOrLink(from: string, to: string): void {
+  try {
+    linkSync(from, to);
+  } catch (error) {
+    if (isMissing(error)) throw error;
+    const { mtimeMs } = statSync(from);
+    copyFileSync(from, to);
+    // Not later than the original, else git trusts entries it must check again ("racy git").
+    utimesSync(to, mtimeMs / 1000 - 1, Math.floor(mtimeMs / 1000) - 1);
   }
 }
 
