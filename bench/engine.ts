@@ -9,8 +9,11 @@ export interface Place {
   store: string;
 }
 
-/** How a checkpoint is asked for: by looking at everything, or for paths that the caller names. */
-export type Lane = { lane: 'scan' } | { lane: 'paths'; paths: string[] };
+/**
+ * How a checkpoint is asked for: by looking at everything, or for paths that the caller names. `automatic` ones need not be
+ * made when nothing changed.
+ */
+export type Lane = { lane: 'scan'; automatic: boolean } | { lane: 'paths'; paths: string[] };
 
 /**
  * A checkpoint engine as the bench drives it: the peers' command sequences and ours. Each call is one timed operation,

@@ -1,22 +1,21 @@
 import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { type Context, messageOf } from './context';
+import { messageOf } from './context';
+import { runCourse } from './course';
 import type { EngineKind } from './engine';
 import { Ledger } from './ledger';
 import { describeMachine, load } from './machine';
-import { cycles, type Rider } from './operations/cycle';
-import { firstCheckpoints, plainFirstCheckpoints } from './operations/first';
-import { opencodeRedo } from './operations/redo';
-import { type Group, type Options, parseOptions, usage } from './options';
+import { type Options, parseOptions, usage } from './options';
 import { clineLegacy } from './peers/cline-legacy';
 import { clineSdk } from './peers/cline-sdk';
 import { opencode } from './peers/opencode';
 import { hasRipgrep, roo } from './peers/roo';
 import { makeReport, printable } from './report';
-import { cloneTemplate, makeTemplate } from './repository';
+import { makeTemplate } from './repository';
+import { oursKind } from './ours';
+import { ours } from './names';
 import { judge } from './targets';
-import { WorkTree } from './worktree';
 
 const peers: readonly EngineKind[] = [roo, clineLegacy, clineSdk, opencode];
 
@@ -43,31 +42,10 @@ async function bench(options: Options, scratch: string): Promise<boolean> {
   const template = await makeTemplate(join(scratch, 'template.git'), options.files, options.seed);
   log(`${(template.bytes / 1e6).toFixed(0)} MB in ${template.files} files, head ${template.head}`);
   const ledger = new Ledger(log);
-  const engines = options.peers ? peers : [];
-  const context: Context = {
-    options,
-    scratch,
-    template,
-    engines,
-    ledger,
-    log,
-    bundles: dirname(process.argv[1] ?? ''),
-  };
-  const wants = (group: Group): boolean => options.only.includes(group);
-
-  if (wants('plain')) await plainFirstCheckpoints(context);
-  if (wants('first') || wants('cycle')) {
-    const treeOf = (kind: EngineKind): string => join(scratch, 'trees', kind.name);
-    for (const kind of engines) await cloneTemplate(template, treeOf(kind));
-    const opened = await firstCheckpoints(context, treeOf);
-    if (wants('cycle')) {
-      const riders: Rider[] = opened.map((one) => ({ ...one, tree: new WorkTree(treeOf(one.kind), template.entries) }));
-      for (const rider of riders) rider.tree.trust();
-      await cycles(context, riders);
-      await opencodeRedo(context, riders);
-    }
-    for (const { engine } of opened) await engine.close();
-  }
+  const engines = options.peers ? [...peers, oursKind] : [oursKind];
+  const bundles = dirname(process.argv[1] ?? '');
+  await runCourse({ options, scratch, template, engines, ledger, log, bundles });
+  ledger.gate('our engine never fails', !ledger.failures.some((failure) => failure.engine === ours));
 
   machine.loadAfter = load();
   const names = engines.map((kind) => kind.name);

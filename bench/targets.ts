@@ -34,9 +34,9 @@ export function judge({ ledger, peers, scanning, fsmonitor }: TargetInput): Rati
   against(operations.firstPlain, 'roo', 2);
   for (const peer of peers) against(operations.knownPath, peer, 50);
   add(
-    operations.knownPath,
-    'ours in a small repository',
-    quotient(ledger.median(operations.smallKnownPath, ours), ledger.median(operations.knownPath, ours)),
+    operations.laneLarge,
+    operations.laneSmall,
+    quotient(ledger.median(operations.laneSmall, ours), ledger.median(operations.laneLarge, ours)),
     1 / 3,
   );
   for (const peer of peers) against(operations.oneEdit, peer, fsmonitor ? 3 : 1.5);

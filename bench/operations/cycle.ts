@@ -20,7 +20,7 @@ interface Batch {
   diff?: string;
 }
 
-const scan: Lane = { lane: 'scan' };
+const scan: Lane = { lane: 'scan', automatic: false };
 
 /** Edits of thousands are dear for some peers; their medians need no more than this. */
 const manyReps = 2;
@@ -52,13 +52,16 @@ async function cycle(context: Context, rider: Rider, rep: number): Promise<void>
   const { engine, tree } = rider;
   const name = rider.kind.name;
   const seed = template.seed * 1000 + rep * 10;
-  await ledger.time(operations.nothing, name, () => engine.checkpoint(scan));
+  await ledger.time(operations.nothing, name, () => engine.checkpoint({ lane: 'scan', automatic: true }));
   await engine.settle();
 
   const known = planEdits(template.editable, 1, `known-${rep}`, seed + 1);
   await tree.apply(known);
   const lane: Lane = { lane: 'paths', paths: planPaths(known) };
-  let mark = await ledger.time(operations.knownPath, name, () => engine.checkpoint(lane));
+  await ledger.time(operations.knownPath, name, () => engine.checkpoint(lane));
+  await engine.settle();
+  // Restores go back to a point that looked at everything, as the start of a turn does.
+  let mark = await engine.checkpoint(scan);
   await engine.settle();
 
   const one = {

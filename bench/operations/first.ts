@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { messageOf, rotated, type Context } from '../context';
-import type { Engine, EngineKind } from '../engine';
+import type { Engine, EngineKind, Place } from '../engine';
 import { settleDisk } from '../exec';
 import { operations } from '../names';
 import { plainCopy } from '../repository';
@@ -9,8 +9,8 @@ import { plainCopy } from '../repository';
 /** Engines with a store that holds the first checkpoint, ready for the cycle. */
 export interface Opened {
   kind: EngineKind;
+  place: Place;
   engine: Engine;
-  mark: string;
 }
 
 /** Repetitions for engines whose first checkpoint is short. */
@@ -23,19 +23,19 @@ const shortReps = 3;
 export async function firstCheckpoints(context: Context, treeOf: (kind: EngineKind) => string): Promise<Opened[]> {
   context.log('first checkpoint, git repository');
   const last = new Map<string, Opened>();
-  for (let rep = 0; rep < shortReps; rep += 1) {
+  const reps = context.options.only.includes('first') ? shortReps : 1;
+  for (let rep = 0; rep < reps; rep += 1) {
     for (const kind of rotated(context.engines, rep)) {
-      if (kind.slowFirst && rep !== shortReps - 1) continue;
-      const store = join(context.scratch, 'stores', `${kind.name}-${rep}`);
-      const engine = kind.open({ tree: treeOf(kind), store });
-      const opened = await timedFirst(context, operations.first, kind, engine);
+      if (kind.slowFirst && rep !== reps - 1) continue;
       const before = last.get(kind.name);
       if (before !== undefined) {
         await before.engine.close();
-        await rm(join(context.scratch, 'stores', `${kind.name}-${rep - 1}`), { recursive: true, force: true });
+        await rm(before.place.store, { recursive: true, force: true });
         last.delete(kind.name);
       }
-      if (opened !== null) last.set(kind.name, opened);
+      const place = { tree: treeOf(kind), store: join(context.scratch, 'stores', `${kind.name}-${rep}`) };
+      const engine = kind.open(place);
+      if (await timedFirst(context, operations.first, kind, engine)) last.set(kind.name, { kind, place, engine });
     }
   }
   return context.engines.map((kind) => last.get(kind.name)).filter((opened) => opened !== undefined);
@@ -59,19 +59,15 @@ export async function plainFirstCheckpoints(context: Context): Promise<void> {
   await rm(tree, { recursive: true, force: true });
 }
 
-async function timedFirst(
-  context: Context,
-  operation: string,
-  kind: EngineKind,
-  engine: Engine,
-): Promise<Opened | null> {
+async function timedFirst(context: Context, operation: string, kind: EngineKind, engine: Engine): Promise<boolean> {
   await settleDisk();
   try {
-    const mark = await context.ledger.time(operation, kind.name, () => engine.first());
+    await context.ledger.time(operation, kind.name, () => engine.first());
     await engine.settle();
-    return { kind, engine, mark };
+    return true;
   } catch (error) {
     context.ledger.fail(operation, kind.name, messageOf(error));
-    return null;
+    await engine.close();
+    return false;
   }
 }
