@@ -15,7 +15,15 @@ const run = (...args) => {
 
 await ensure(['modules']);
 run('esbuild.mjs', '--production');
-run('node_modules/@vscode/vsce/vsce', 'package', '--no-dependencies', '--allow-missing-repository', '--out', vsix);
+run(
+  'node_modules/@vscode/vsce/vsce',
+  'package',
+  '--no-dependencies',
+  '--allow-missing-repository',
+  '--no-rewrite-relative-links',
+  '--out',
+  vsix,
+);
 const { size } = statSync(`${root}/${vsix}`);
 process.stdout.write(`${vsix}: ${(size / 1024).toFixed(0)} KB\n`);
 if (size > LIMIT) {
