@@ -4,6 +4,7 @@ import { CheckpointsError } from '../../src/core/errors';
 import { triggers } from '../../src/core/model';
 import { characterCount, clampCharacters, firstLine, shorten } from '../../src/core/text';
 import { cleanName, titleOf, type TitleInput } from '../../src/core/titles';
+import { anyText } from './texts';
 
 const turn = { number: 3, prompt: '\n  Fix the\tbug \r\nand then the others' };
 
@@ -43,7 +44,7 @@ describe('titles', () => {
   ])('%j', (input, expected) => expect(titleOf(input)).toBe(expected));
 
   it('are always there: one trimmed line of at most 200 characters', () => {
-    const text = fc.string({ unit: 'binary', maxLength: 600 });
+    const text = anyText({ maxLength: 600 });
     fc.assert(
       fc.property(
         fc.constantFrom(...triggers),
@@ -105,7 +106,7 @@ describe('names', () => {
 
   it('stay the same when they are cleaned again, and are their own title', () => {
     fc.assert(
-      fc.property(fc.string({ unit: 'grapheme', minLength: 1, maxLength: 60 }), (text) => {
+      fc.property(anyText({ minLength: 1, maxLength: 60 }), (text) => {
         let name: string;
         try {
           name = cleanName(text);
@@ -120,7 +121,7 @@ describe('names', () => {
 
   it('clamps never split a character', () => {
     fc.assert(
-      fc.property(fc.string({ unit: 'grapheme' }), fc.nat(20), (text, max) => {
+      fc.property(anyText(), fc.nat(20), (text, max) => {
         const cut = clampCharacters(text, max);
         expect(text.startsWith(cut)).toBe(true);
         expect(characterCount(cut)).toBe(Math.min(max, characterCount(text)));

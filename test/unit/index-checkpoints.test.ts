@@ -8,6 +8,7 @@ import { CheckpointsError } from '../../src/core/errors';
 import { triggers, type Checkpoint } from '../../src/core/model';
 import { CheckpointIndex } from '../../src/index/checkpoint-index';
 import { Records } from './records';
+import { anyText } from './texts';
 
 const wasm = { file: join(process.cwd(), 'node_modules/sql.js/dist/sql-wasm.wasm') };
 let folder: string;
@@ -225,7 +226,7 @@ describe('filters', () => {
       'NOT',
       'name:',
     );
-    const typed = fc.oneof(fc.string({ unit: 'binary' }), fc.string({ unit: operators }));
+    const typed = fc.oneof(anyText(), fc.string({ unit: operators }));
     fc.assert(
       fc.property(typed, (search) => {
         expect(() => index.query({ search })).not.toThrow();

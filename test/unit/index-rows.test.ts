@@ -4,9 +4,10 @@ import { triggers, type Checkpoint } from '../../src/core/model';
 import { fromRow, toRow } from '../../src/index/rows';
 import { columnNames } from '../../src/index/schema';
 import { Records } from './records';
+import { anyText } from './texts';
 
 const commit = 'f'.repeat(40);
-const text = fc.string({ unit: 'binary', maxLength: 30 });
+const text = anyText({ maxLength: 30 });
 const maybe = <T>(value: fc.Arbitrary<T>): fc.Arbitrary<T | null> => fc.option(value);
 const pathReason = fc.record({ path: text, reason: text, size: fc.nat() }, { requiredKeys: ['path', 'reason'] });
 
