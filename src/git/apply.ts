@@ -171,7 +171,8 @@ function folders(
   changes: FileChange[],
 ): void {
   const written = new Set(changes.filter((c) => c.after).map((c) => c.path));
-  for (const folder of [...request.removeFolders].sort().reverse()) files.removeIfEmpty(folder);
+  for (const removed of [...request.removeFolders].sort().reverse())
+    for (let folder = removed; folder !== '' && files.removeIfEmpty(folder);) folder = parentOf(folder);
   for (const folder of request.makeFolders) if (!written.has(folder)) files.makeFolder(folder);
 }
 

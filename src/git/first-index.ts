@@ -9,14 +9,12 @@ export class FirstIndex {
 
   constructor(
     private readonly algorithm: HashName,
-    private readonly startedAt: number,
+    readonly startedAt: number,
   ) {}
 
   add(path: string, found: Found, oid: string): void {
     if (found.kind !== 'file' && found.kind !== 'link') return;
     const { stat } = found;
-    // Changed so lately that it may change again within the same tick of the clock: let git read it once more.
-    const settled = Number(stat.mtimeNs / 1_000_000n) < this.startedAt - 100;
     const word = (value: bigint): number => Number(value & 0xffffffffn);
     const data: StatData = {
       ctime: [word(stat.ctimeNs / 1_000_000_000n), word(stat.ctimeNs % 1_000_000_000n)],
@@ -27,7 +25,7 @@ export class FirstIndex {
       gid: word(stat.gid),
       size: word(stat.size),
     };
-    this.entries.push(plainEntry(path, oid, found.mode, settled ? data : null));
+    this.entries.push(plainEntry(path, oid, found.mode, data));
   }
 
   finish(mark: string, nested: string[]): Buffer {

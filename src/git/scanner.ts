@@ -98,6 +98,7 @@ export class Scanner {
   async scan(sources: ScanSources, signal?: AbortSignal): Promise<ScanOutput> {
     this.prepare(sources);
     this.takeIndex();
+    const startedAt = Date.now();
     const nested: string[] = [];
     for (let round = 0; ; round++) {
       const result = await this.status(sources, signal);
@@ -110,7 +111,7 @@ export class Scanner {
       }
       const found = rows.repositories.filter((path) => !nested.includes(path));
       if (found.length === 0 || round > 50) {
-        this.publish();
+        this.publish(startedAt);
         return {
           base: rows.base,
           changed: rows.changed,
@@ -121,7 +122,11 @@ export class Scanner {
       }
       nested.push(...found);
       const blob = this.algorithm === 'sha1' ? emptyBlob.sha1 : emptyBlob.sha256;
-      await this.editIndex(found.map((path) => [`${path}/${nestedName}`, { mode: modes.file, oid: blob }]));
+      // The untracked cache still has them as one entry each; it is made anew by the next round.
+      await this.editIndex(
+        found.map((path) => [`${path}/${nestedName}`, { mode: modes.file, oid: blob }]),
+        ['--no-untracked-cache'],
+      );
     }
   }
 
@@ -144,7 +149,7 @@ export class Scanner {
     });
   }
 
-  private async editIndex(rows: Array<[string, Leaf | null]>): Promise<void> {
+  private async editIndex(rows: Array<[string, Leaf | null]>, options: string[] = []): Promise<void> {
     const zero = '0'.repeat(this.algorithm === 'sha1' ? 40 : 64);
     const parts: Buffer[] = [];
     for (const [path, leaf] of rows)
@@ -153,7 +158,7 @@ export class Scanner {
         encodePath(path),
         Buffer.from([0]),
       );
-    await runGit([...safeFlags, 'update-index', '-z', '--index-info'], {
+    await runGit([...safeFlags, 'update-index', ...options, '-z', '--index-info'], {
       cwd: this.root,
       env: this.environment(),
       input: Buffer.concat(parts),
@@ -167,8 +172,9 @@ export class Scanner {
     const rows: Array<[string, Leaf | null]> = [...changes].filter(([, leaf]) => leaf === null);
     rows.push([this.mark(base), null], ...[...changes].filter(([, leaf]) => leaf !== null));
     rows.push([this.mark(tree), { mode: modes.file, oid: blob }]);
+    const { mtimeMs } = statSync(join(this.dir, 'index'));
     await this.editIndex(rows);
-    this.publish();
+    this.publish(mtimeMs);
   }
 
   /** The name of the marker entry for a tree. */
@@ -176,23 +182,21 @@ export class Scanner {
     return `${marker}${tree}-${this.rules}`;
   }
 
-  /** Publishes an index made here (by a seed or a first capture) whose entries are `tree`. */
-  install(index: Buffer): void {
+  /** Publishes an index made here (by a seed or a first capture) from what was read since `readSince`. */
+  install(index: Buffer, readSince: number): void {
     mkdirSync(this.layout.scan, { recursive: true });
     const draft = join(this.layout.scan, `new-${process.pid}-${randomBytes(4).toString('hex')}`);
     writeFileSync(draft, index);
+    backdate(draft, readSince);
     renameSync(draft, this.published);
   }
 
-  private publish(): void {
+  private publish(readSince: number): void {
     const own = join(this.dir, 'index');
     try {
       if (existsSync(this.published) && statSync(own).ino === statSync(this.published).ino) return;
-      // The private one stays: what is absorbed afterwards is added to these very entries, not to none.
-      const draft = `${own}.publish`;
-      rmSync(draft, { force: true });
-      copyOrLink(own, draft);
-      renameSync(draft, this.published);
+      backdate(own, readSince);
+      renameSync(own, this.published);
     } catch (error) {
       if (!isMissing(error)) throw error;
     }
@@ -219,6 +223,16 @@ function copyOrLink(from: string, to: string): void {
     // Not later than the original, else git trusts entries it must check again ("racy git").
     utimesSync(to, mtimeMs / 1000 - 1, Math.floor(mtimeMs / 1000) - 1);
   }
+}
+
+/**
+ * git compares times by the second, and trusts an entry only if the index is younger than the file ("racy git").
+ * A file that changes again within the second in which it was read, keeping its size, would be missed: an index
+ * dated before its reading began makes git compare the content of every such file.
+ */
+function backdate(path: string, readSince: number): void {
+  const second = Math.floor(readSince / 1000) - 1;
+  utimesSync(path, second, second);
 }
 
 export const emptyBlob = {

@@ -13,6 +13,8 @@ import type { UserRepo } from './user-repo';
 
 export interface Seed {
   tree: string;
+  /** When the user's git wrote its index. */
+  readSince: number;
   /** The scanner's index; `mark` is the name of its marker entry. */
   finish(mark: string): Buffer;
 }
@@ -31,7 +33,7 @@ export async function seed(
   maxFileSize: number,
 ): Promise<Seed | null> {
   if (repo.objectFormat !== algorithm || !existsSync(repo.index)) return null;
-  const indexTime = statSync(repo.index, { bigint: true }).mtimeNs;
+  const readSince = statSync(repo.index).mtimeMs;
   const oidBytes = algorithm === 'sha1' ? 20 : 32;
   let parsed;
   try {
@@ -47,7 +49,7 @@ export async function seed(
     const plain = entry.mode === modes.file || entry.mode === modes.executable || entry.mode === modes.link;
     if (!plain || entry.stage !== 0 || entry.skipWorktree || entry.intentToAdd) continue;
     if (exclusions.why(entry.path) || (entry.stat && entry.stat.size > maxFileSize)) continue;
-    entries.push({ ...entry, assumeValid: false, stat: isRacy(entry, indexTime) ? null : entry.stat });
+    entries.push({ ...entry, assumeValid: false });
   }
   await audit(repo, layout, entries);
 
@@ -62,14 +64,11 @@ export async function seed(
     if (writer.full) await writer.flush();
   }
   await writer.flush();
-  return { tree, finish: (mark) => formatIndex([...entries, plainEntry(mark, emptyBlob[algorithm])], algorithm) };
-}
-
-/** Written no earlier than the index: git itself would compare the content again. */
-function isRacy(entry: IndexEntry, indexTime: bigint): boolean {
-  if (!entry.stat) return true;
-  const [seconds, nanos] = entry.stat.mtime;
-  return BigInt(seconds) * 1_000_000_000n + BigInt(nanos) >= indexTime;
+  return {
+    tree,
+    readSince,
+    finish: (mark) => formatIndex([...entries, plainEntry(mark, emptyBlob[algorithm])], algorithm),
+  };
 }
 
 /**

@@ -125,7 +125,7 @@ export class Snapshots {
       startedAtSeq: base?.seq ?? 0,
       lag: found.base ? lagOf(found, read) : null,
     };
-    if (first) this.scanner.install(first.finish(this.scanner.mark(tree), found.nested));
+    if (first) this.scanner.install(first.finish(this.scanner.mark(tree), found.nested), first.startedAt);
     return snapshot;
   }
 
@@ -148,7 +148,7 @@ export class Snapshots {
     if (!existsSync(this.scanner.published) && repo) {
       const start = await seed(repo, this.layout, this.algorithm, this.trees, exclusions, config.maxFileSize);
       if (start) {
-        this.scanner.install(start.finish(this.scanner.mark(start.tree)));
+        this.scanner.install(start.finish(this.scanner.mark(start.tree)), start.readSince);
         head ??= await this.looseCommit(start.tree);
       }
     }
