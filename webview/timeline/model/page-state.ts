@@ -29,7 +29,7 @@ export const initialState: PageState = {
 
 /** A state of an older or newer version, or a broken one, is as good as none: field by field. */
 export function readPageState(value: unknown): PageState {
-  const state = { ...initialState };
+  const state = structuredClone(initialState);
   if (typeof value !== 'object' || value === null || (value as { version?: unknown }).version !== 1) return state;
   const saved = value as Record<string, unknown>;
   const texts = (list: unknown): string[] | null =>

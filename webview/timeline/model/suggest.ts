@@ -42,8 +42,9 @@ export function suggest(query: string, caret: number, context: { sessions: Itera
   const colon = body.indexOf(':');
   const take = (text: string, more: boolean): Pick<Suggestion, 'value' | 'caret'> => {
     const inserted = `${minus}${text}${more ? '' : ' '}`;
-    const rest = query.slice(token.end).replace(/^\s+/, '');
-    return { value: query.slice(0, token.start) + inserted + rest, caret: token.start + inserted.length };
+    const rest = query.slice(token.end).trimStart();
+    const gap = more && rest !== '' ? ' ' : '';
+    return { value: query.slice(0, token.start) + inserted + gap + rest, caret: token.start + inserted.length };
   };
   if (colon < 0) {
     const start = body.toLowerCase();
