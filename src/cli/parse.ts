@@ -1,4 +1,4 @@
-import { Command, CommanderError } from 'commander';
+import { Command, CommanderError, type Option } from 'commander';
 import { version } from '../../package.json';
 import type { Select, Selection } from './command';
 import { registerCheckpointCommands } from './commands/checkpoints';
@@ -43,6 +43,7 @@ export function parse(argv: readonly string[]): Parsed {
     (text) => (printed += text),
   );
   try {
+    refuseSwallowed(program, argv);
     program.parse(argv, { from: 'user' });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
@@ -72,6 +73,27 @@ function build(select: Select, print: (text: string) => void): Command {
   registerOriginalsCommands(program, select);
   registerStoreCommands(program, select);
   return program;
+}
+
+/**
+ * `list --limit --json` forgot a number; commander would take `--json` for it. Who really means such a value writes
+ * `--description=--json`.
+ */
+function refuseSwallowed(program: Command, argv: readonly string[]): void {
+  const options = everyOption(program);
+  for (let i = 0; i < argv.length && argv[i] !== '--'; i++) {
+    const option = options.find((one) => one.required && isFlag(one, argv[i]));
+    if (!option) continue;
+    const value = argv[++i];
+    if (value !== undefined && options.some((one) => isFlag(one, value)))
+      throw new CommanderError(2, 'commander.optionMissingArgument', `option '${option.flags}' argument missing`);
+  }
+}
+
+const isFlag = (option: Option, word: string | undefined): boolean => word === option.short || word === option.long;
+
+function everyOption(command: Command): Option[] {
+  return [...command.options, ...command.commands.flatMap(everyOption)];
 }
 
 function usageError(program: Command, error: CommanderError, argv: readonly string[]): UsageError {

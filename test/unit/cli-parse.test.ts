@@ -56,9 +56,19 @@ describe('reading the command line', () => {
     expect(globals('originals', '--json', 'diff', 'x', '--cwd=/x')).toMatchObject({ cwd: '/x', json: true });
   });
 
-  it('does not take a value for an option', async () => {
-    expect(globals('create', '--description', '--json')).toMatchObject({ json: false });
-    expect(await calls('create', '--description', '--yes')).toMatchObject([['create', { description: '--yes' }]]);
+  it('takes an option for a forgotten value, unless it says that it is one', async () => {
+    for (const argv of [
+      ['list', '--limit', '--json'],
+      ['--cwd', '--json', 'list'],
+      ['create', '--description', '-y'],
+    ])
+      expect(usage(...argv).message).toContain('argument missing');
+    expect(globals('create', '--description=--json')).toMatchObject({ json: false });
+    expect(await calls('create', '--description=--yes')).toMatchObject([['create', { description: '--yes' }]]);
+    expect(await calls('create', '--description', '-dash')).toMatchObject([['create', { description: '-dash' }]]);
+    expect(await calls('create', '--description', '--', '--', '--json')).toMatchObject([
+      ['create', { description: '--', name: '--json' }],
+    ]);
   });
 
   it('takes everything after -- as it is', async () => {
