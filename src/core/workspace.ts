@@ -85,6 +85,7 @@ export class Workspace implements WorkspaceApi {
   async create(options: CreateOptions = {}): Promise<Checkpoint | null> {
     const name = options.name === undefined || options.name === null ? null : cleanName(options.name);
     return this.during('capture', 'Creating a checkpoint', async () => {
+      const task = options.task === undefined ? ((await this.deps.task?.read()) ?? null) : options.task;
       const { checkpoint } = await this.store.capture(
         {
           paths: options.paths,
@@ -93,7 +94,7 @@ export class Workspace implements WorkspaceApi {
         },
         (facts) => {
           if (options.automatic && this.saysNothing(options, facts)) return null;
-          return composeRecord({ ...options, name }, facts, this.now());
+          return composeRecord({ ...options, name, task }, facts, this.now());
         },
       );
       if (checkpoint) this.announce('created', [checkpoint.id]);
