@@ -1,6 +1,7 @@
 import { anchorInFork, counted, forkPoint, type ForkPoint } from './anchors';
 import { CheckpointsError } from './errors';
-import { forksOf, lineage, originKey, type ForkOrigin } from './lineage';
+import { forksOf, originKey, type ForkOrigin } from './lineage';
+import { LineageReader } from './lineage-reader';
 import type { SessionAnchor } from './model';
 import { notePrefix, type ForkedSession, type SessionGateway, type SessionInfo, type SessionMessage } from './sessions';
 import { todosAfter } from './turns';
@@ -41,7 +42,7 @@ export async function locateAnchor(
     if (!CheckpointsError.is(error, 'session-missing') && !CheckpointsError.is(error, 'message-missing')) throw error;
     reason = error;
   }
-  for (const { session } of forksOf(lineage(await gateway.list(directory)), anchor.id)) {
+  for (const { session } of forksOf(await new LineageReader(gateway).read(directory), anchor.id)) {
     const messages = await gateway.messages(session.id);
     const there = anchorInFork(anchor, session, messages);
     if (there) return { session: session.id, point: forkPoint(there, messages, at), messages };

@@ -103,7 +103,7 @@ export class V1Gateway implements SessionGateway {
 
   async note(session: string, text: string): Promise<void> {
     const [{ directory }, messages] = await Promise.all([this.get(session), this.rawMessages(session)]);
-    // Without them the note would make the next prompt go to the default agent and model.
+    // OpenCode's terminal goes on with the agent and the model of the last user message.
     const { agent, model } = messages.findLast(({ info }) => info.role === 'user')?.info ?? {};
     const body = { noReply: true, parts: [{ type: 'text', text }], agent, model };
     await this.http.json('POST', `${path(session)}/message`, { query: { directory }, body });
