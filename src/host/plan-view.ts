@@ -104,7 +104,7 @@ export class PlanView implements vscode.TreeDataProvider<PlanNode>, FileChooser,
     ];
     item.description = words.filter((word) => word !== '').join(' · ');
     const will = status === 'deleted' ? 'will be deleted' : status === 'added' ? 'will come back' : 'will be written';
-    item.tooltip = `${entry.path} ${acts(entry) ? will : 'is left as it is unless ticked'}${entry.yours === true ? '\nYou changed it yourself after the agent did.' : ''}`;
+    item.tooltip = `${entry.path} ${acts(entry) ? will : 'is left as it is unless ticked'}${entry.yours === true ? '\nIt holds changes that you made yourself.' : ''}`;
     item.accessibilityInformation = {
       label: `${basename(entry.path)} in ${dirname(entry.path)}, ${will}`,
       role: 'checkbox',

@@ -33,12 +33,7 @@ export const planText = (plan: RestorePlan): string => {
     if (write + deleted === 0) lines.push('The files already are as they were then.');
     if (write > 0) lines.push(`${plural(write, 'file')} will be written.`);
     if (deleted > 0) lines.push(`${plural(deleted, 'file')} made since then will be deleted.`);
-    if (yours > 0)
-      lines.push(
-        yours === 1
-          ? 'You changed 1 of them yourself after the agent did.'
-          : `You changed ${yours} of them yourself after the agent did.`,
-      );
+    if (yours > 0) lines.push(yoursText(yours, write + deleted));
     if (keep > 0) lines.push(`${plural(keep, 'file')} will be left as ${keep === 1 ? 'it is' : 'they are'} now.`);
     if (skip > 0) lines.push(`${plural(skip, 'path')} cannot be restored and will be skipped.`);
   }
@@ -50,6 +45,11 @@ export const planText = (plan: RestorePlan): string => {
   if (plan.scope.includes('task')) lines.push('The task state goes back to what it was then.');
   lines.push('', 'A safety checkpoint is made first: you can undo this.');
   return lines.join('\n');
+};
+
+const yoursText = (yours: number, all: number): string => {
+  if (yours < all) return `${yours} of them ${yours === 1 ? 'holds' : 'hold'} changes that you made yourself.`;
+  return `${all === 1 ? 'It holds' : 'They hold'} changes that you made yourself.`;
 };
 
 export type Done = 'Restored' | 'Undone' | 'Redone' | 'Reverted';

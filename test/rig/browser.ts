@@ -194,9 +194,12 @@ export class Workbench {
     return (await this.modal.innerText()).trim();
   }
 
+  /** Clicks a button and waits until this dialog is gone; the next one may already stand in its place. */
   async modalClick(button: string): Promise<void> {
+    await this.modal.waitFor();
+    const dialog = await this.modal.elementHandle();
     await this.modal.locator('.dialog-buttons .monaco-button', { hasText: exactly(button) }).click();
-    await this.modal.waitFor({ state: 'detached' });
+    await this.page.waitForFunction((element) => element?.isConnected !== true, dialog);
   }
 
   notification(text: string | RegExp): Locator {

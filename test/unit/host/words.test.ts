@@ -82,7 +82,7 @@ describe('the restore dialog', () => {
     expect(planText(full).split('\n')).toEqual([
       '2 files will be written.',
       '1 file made since then will be deleted.',
-      'You changed 1 of them yourself after the agent did.',
+      '1 of them holds changes that you made yourself.',
       '1 file will be left as it is now.',
       '1 path cannot be restored and will be skipped.',
       '',
