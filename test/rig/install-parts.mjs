@@ -60,6 +60,12 @@ const git = {
   install: () => aptInstall('git', ['git'], 'Install git (https://git-scm.com) and put it on PATH.'),
 };
 
+/** Asks the index ordinary questions, as a user might. */
+const sqlite = {
+  find: () => (onPath('sqlite3') ? { sqlite: onPath('sqlite3') } : undefined),
+  install: () => aptInstall('sqlite3', ['sqlite3'], 'Install the sqlite3 command line with your package manager.'),
+};
+
 const CHROMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable', 'chrome'];
 
 function findChromium() {
@@ -114,7 +120,7 @@ const vscode = {
         if (!(error instanceof MissingError) || process.getuid?.() === 0) throw error;
         say(`${error.message}\n  Trying without.`);
       });
-    const label = `VS Code server ${VERSIONS.codeServer} (about 5 minutes, 600 MB)`;
+    const label = `VS Code server ${VERSIONS.codeServer} (about 5 minutes, 800 MB)`;
     await npmFolder(
       vscodeFolder(),
       label,
@@ -168,6 +174,7 @@ function opencode(key, variable, name, version) {
 export const parts = {
   modules,
   git,
+  sqlite,
   chromium,
   vscode,
   opencodeV1: opencode('opencodeV1', 'OPENCODE_V1_BIN', `opencode-${target}${baseline}${musl}`, VERSIONS.opencodeV1),

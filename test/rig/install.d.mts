@@ -7,7 +7,7 @@ export interface Tools {
   chromium: string;
 }
 
-export type Part = 'modules' | 'git' | 'chromium' | 'vscode' | 'opencodeV1' | 'opencodeV2' | 'opencode';
+export type Part = 'modules' | 'git' | 'sqlite' | 'chromium' | 'vscode' | 'opencodeV1' | 'opencodeV2' | 'opencode';
 
 export function ensure(parts?: Part[]): Promise<Partial<Tools>>;
 export function locate(): Promise<Tools>;

@@ -1,5 +1,5 @@
 // Installs what the tests and the demo need and finds it again. No dependencies: it runs before `npm ci` did.
-//   node test/rig/install.mjs [modules|git|chromium|vscode|opencodeV1|opencodeV2|opencode]...
+//   node test/rig/install.mjs [modules|git|sqlite|chromium|vscode|opencodeV1|opencodeV2|opencode]...
 import { realpathSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { cacheRoot } from './install-cache.mjs';

@@ -36,7 +36,7 @@ const vitest = (name, options) => ({
 export const suites = [
   commands('types', [bin('typescript', 'bin/tsc'), '--noEmit', '-p', 'tsconfig.json']),
   commands('lint', [bin('eslint', 'bin/eslint.js'), '.'], [bin('prettier', 'bin/prettier.cjs'), '--check', '.']),
-  vitest('unit', { build: 'development' }),
+  vitest('unit', { build: 'development', needs: ['sqlite'] }),
   vitest('git', { build: 'development' }),
   vitest('opencode', { build: 'development', needs: ['opencodeV1', 'opencodeV2'], timeoutMs: minutes(30) }),
   {
