@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { WorkspaceApi } from '../core/api';
+import type { SessionGateway } from '../core/sessions';
 import { addGlobals, type Globals, readGlobals } from './globals';
 import type { Output } from './output';
 
@@ -18,6 +19,8 @@ export interface Invocation {
   /** Aborted by Ctrl+C. */
   readonly signal: AbortSignal;
   open(options?: OpenNeeds): Promise<WorkspaceApi>;
+  /** OpenCode's server; started if need be, and stopped with the command if it was. */
+  sessions(workspace: WorkspaceApi): Promise<SessionGateway>;
   /** Throws `cancelled` on no, and `needs-confirmation` where nobody can be asked. */
   confirm(question: string): Promise<void>;
   /** Somebody sits at a terminal and wants to be asked. */

@@ -1,9 +1,10 @@
 import { wantsJson } from './globals';
 import { Interruption } from './interruption';
 import { Output } from './output';
-import { parse, type Parsed, UsageError } from './parse';
+import { parse, type Parsed } from './parse';
 import { run } from './run';
-import { type Complaint, complain, sentence } from './sentences';
+import { type Complaint, complain } from './sentences';
+import { UsageError } from './usage';
 
 const exitCodes = { done: 0, failed: 1, usage: 2 } as const;
 
@@ -14,7 +15,7 @@ async function main(argv: readonly string[]): Promise<number> {
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
     const output = outputFor(wantsJson(argv));
-    report(output, { reason: 'usage', message: sentence(error.message), wayOut: error.wayOut });
+    report(output, complain(error));
     return finish(output, exitCodes.usage);
   }
   if (parsed.kind === 'run') return perform(parsed);
@@ -35,7 +36,8 @@ async function perform({ selection }: Extract<Parsed, { kind: 'run' }>): Promise
   } catch (error) {
     report(output, complain(error));
     if (process.env['OPENCODE_CHECKPOINTS_DEBUG'] && error instanceof Error) output.note(error.stack ?? '');
-    return finish(output, interruption.exitCode ?? exitCodes.failed);
+    const failed = error instanceof UsageError ? exitCodes.usage : exitCodes.failed;
+    return finish(output, interruption.exitCode ?? failed);
   }
 }
 

@@ -8,17 +8,7 @@ import { registerOriginalsCommands } from './commands/originals';
 import { registerRestoreCommands } from './commands/restore';
 import { registerStoreCommands } from './commands/store';
 import { addGlobals } from './globals';
-
-/** The line is wrong in itself: exit 2, whatever the workspace looks like. */
-export class UsageError extends Error {
-  constructor(
-    message: string,
-    readonly wayOut: string,
-  ) {
-    super(message);
-    this.name = 'UsageError';
-  }
-}
+import { UsageError } from './usage';
 
 export type Parsed = { kind: 'run'; selection: Selection } | { kind: 'answer'; json: unknown; text: string };
 

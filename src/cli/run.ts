@@ -1,10 +1,12 @@
 import { text as readText } from 'node:stream/consumers';
 import type { WorkspaceApi } from '../core/api';
+import type { SessionGateway } from '../core/sessions';
 import { CheckpointsError } from '../core/errors';
 import { ask } from './ask';
 import type { Invocation, OpenNeeds, Reply, Selection } from './command';
 import { openFor } from './compose';
 import type { Output } from './output';
+import { openSessions } from './sessions';
 
 /** Runs one selected command; whatever it opened is closed again, however it ends. */
 export async function run(selection: Selection, output: Output, signal: AbortSignal): Promise<Reply> {
@@ -18,7 +20,7 @@ export async function run(selection: Selection, output: Output, signal: AbortSig
 }
 
 class Running implements Invocation {
-  private readonly opened: WorkspaceApi[] = [];
+  private readonly opened: Array<{ close(): Promise<void> }> = [];
 
   constructor(
     private readonly selection: Selection,
@@ -38,6 +40,13 @@ class Running implements Invocation {
     const workspace = await openFor(this.globals, needs);
     this.opened.push(workspace);
     return workspace;
+  }
+
+  async sessions(workspace: WorkspaceApi): Promise<SessionGateway> {
+    this.output.progress('Connecting to OpenCode…');
+    const sessions = await openSessions(this.globals, workspace.root, workspace.folder);
+    this.opened.push(sessions);
+    return sessions.gateway();
   }
 
   async confirm(question: string): Promise<void> {
@@ -60,6 +69,6 @@ class Running implements Invocation {
   }
 
   async close(): Promise<void> {
-    for (const workspace of this.opened) await workspace.close();
+    for (const one of this.opened.reverse()) await one.close();
   }
 }

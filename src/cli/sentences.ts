@@ -1,4 +1,5 @@
 import { CheckpointsError, type Reason } from '../core/errors';
+import { UsageError } from './usage';
 
 /** What the command line itself can find wrong, beside the reasons of the core. */
 export type CliReason = Reason | 'usage' | 'internal';
@@ -31,9 +32,10 @@ export const waysOut: Record<CliReason, string> = {
   'server-failed': "Look into the OpenCode server's log, then try again.",
   'opencode-missing': 'Install OpenCode, name it with OPENCODE_BIN, or point `--server URL` at a running one.',
   'opencode-too-old': 'Update OpenCode.',
-  'session-missing': 'Its files can still be restored: `--scope files`.',
+  'session-missing':
+    'Look whether the id is right and the server is the right one; files need no session: `--scope files`.',
   'session-busy': 'Stop it first, or go on all the same with `--force`.',
-  'message-missing': 'Its files can still be restored: `--scope files`.',
+  'message-missing': 'Look whether the id is right; files need no conversation: `--scope files`.',
   'fork-mismatch': 'The original session is as it was. Try again, or restore only the files: `--scope files`.',
   'needs-confirmation': 'Add `--yes` to go ahead without being asked.',
   'not-supported': 'Nothing was changed.',
@@ -51,12 +53,13 @@ export interface Complaint {
 /** Core messages come with or without a full stop. */
 export const sentence = (text: string): string => (/[.!?…:]$/.test(text.trim()) ? text.trim() : `${text.trim()}.`);
 
-export function complain(error: unknown, wayOut?: string): Complaint {
+export function complain(error: unknown): Complaint {
+  if (error instanceof UsageError) return { reason: 'usage', message: sentence(error.message), wayOut: error.wayOut };
   if (error instanceof CheckpointsError)
     return {
       reason: error.reason,
       message: sentence(error.message),
-      wayOut: wayOut ?? waysOut[error.reason],
+      wayOut: waysOut[error.reason],
     };
   const message = error instanceof Error ? error.message : String(error);
   return { reason: 'internal', message: sentence(message || 'An unexpected error'), wayOut: waysOut.internal };

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Invocation } from '../../src/cli/command';
 import { wantsJson } from '../../src/cli/globals';
-import { parse, UsageError } from '../../src/cli/parse';
+import { parse } from '../../src/cli/parse';
+import { UsageError } from '../../src/cli/usage';
 
 const globals = (...argv: string[]) => {
   const parsed = parse(argv);

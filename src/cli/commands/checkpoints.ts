@@ -1,6 +1,8 @@
 import type { Command } from 'commander';
 import { type Checkpoint, triggers } from '../../core/model';
 import { collect, define, type Select } from '../command';
+import { anchorOf } from '../sessions';
+import { UsageError } from '../usage';
 import { parseLimit, parseMeta, parseTrigger } from '../values';
 import { changeTable } from '../views/changes';
 import { checkpointDetails, checkpointLine, checkpointTable } from '../views/checkpoint';
@@ -10,6 +12,8 @@ const terminalLimit = 50;
 
 interface CreateFlags {
   description?: string;
+  session?: string;
+  message?: string;
   meta?: string[];
   pin?: boolean;
 }
@@ -29,21 +33,31 @@ export function registerCheckpointCommands(program: Command, select: Select): vo
     examples: [
       'opencode-checkpoints create',
       'opencode-checkpoints create "before the refactoring" --description "all tests green" --pin',
+      'opencode-checkpoints create "tests pass" --session ses_5c1f2b',
       'opencode-checkpoints create --meta ticket=42 -- "-O2 works"',
     ],
     options: (command) =>
       command
         .option('--description <text>', 'a longer text')
+        .option('--session <id>', 'with the conversation of this OpenCode session')
+        .option('--message <id>', 'through this message of it (default: the last one)')
         .option('--meta <key=value>', 'metadata of your own (repeatable)', collect)
         .option('--pin', 'keep it until it is unpinned'),
     run: async (invocation, [name], flags) => {
       const metadata = parseMeta(flags.meta);
+      if (flags.message !== undefined && flags.session === undefined)
+        throw new UsageError('--message needs --session', 'See `opencode-checkpoints create --help`.');
       const workspace = await invocation.open();
+      const session =
+        flags.session === undefined
+          ? null
+          : await anchorOf(await invocation.sessions(workspace), flags.session, flags.message);
       invocation.output.progress('Capturing…');
       const checkpoint = await workspace.create({
         trigger: 'manual',
         name: name ?? null,
         description: flags.description ?? null,
+        session,
         ...(metadata ? { metadata } : {}),
         pinned: flags.pin ?? false,
         signal: invocation.signal,
