@@ -37,7 +37,16 @@ describe('repository', () => {
     expect(texts.flatMap((file) => complaints(file, readFileSync(join(root, file), 'utf8')))).toEqual([]);
   });
 
-  it('would notice both', () => {
+  it('runs every file of host tests: they are bundled by name', () => {
+    const index = readFileSync(join(root, 'test/host/index.ts'), 'utf8');
+    const names = files
+      .map((file) => /^test\/host\/(.+\.test)\.ts$/.exec(file)?.[1])
+      .filter((name) => name !== undefined);
+    expect(names.length).toBeGreaterThan(0);
+    expect(names.filter((name) => !index.includes(`import('./${name}')`))).toEqual([]);
+  });
+
+  it('would notice a path and a registry', () => {
     const host = ['https://registry', 'example', 'org/x'].join('.');
     expect(complaints('x', `a\n${root}src\n`)[0]).toContain('x:2 holds the path');
     expect(complaints('x', `"resolved": "${host}"`)).toEqual(['x:1 names a registry']);
