@@ -8,8 +8,16 @@ const temporary = /\.tmp-\d+-[0-9a-f]{12}$/;
 /** A writer needs milliseconds; what is left after this long belongs to a process that was killed. */
 const leftoverAge = 60_000;
 
-/** The file has either its old content or all of the new one, whatever happens in between. */
-export async function writeAtomic(path: string, content: string | Uint8Array, mode = 0o600): Promise<void> {
+/**
+ * The file has either its old content or all of the new one, whatever happens in between. `beforeRename` may still object, by throwing, when the new
+ * content is on disk but not yet in place.
+ */
+export async function writeAtomic(
+  path: string,
+  content: string | Uint8Array,
+  mode = 0o600,
+  beforeRename?: () => Promise<void>,
+): Promise<void> {
   const temp = `${path}.tmp-${process.pid}-${randomBytes(6).toString('hex')}`;
   try {
     const file = await open(temp, 'wx', mode);
@@ -19,6 +27,7 @@ export async function writeAtomic(path: string, content: string | Uint8Array, mo
     } finally {
       await file.close();
     }
+    await beforeRename?.();
     await rename(temp, path);
   } catch (error) {
     await rm(temp, { force: true });
