@@ -112,21 +112,20 @@ export function compactionContext(task: TaskState): string {
   ].join('\n');
 }
 
+/** A state may be a megabyte, a prompt may not: shortened step by step until it fits. */
 function fenced(task: TaskState): string {
-  const text = bounded(task);
+  const steps = [null, [200, 1000], [60, 300], [25, 150], [8, 80]] as const;
+  for (const step of steps) {
+    const text = escaped(documentOf(step === null ? task : shortened(task, step[0], step[1])));
+    if (text.length <= contextLength) return text;
+  }
+  return escaped(documentOf(shortened(task, 3, 60)));
+}
+
+function escaped(text: string): string {
   return text.replace(/`{3,}|[<>\u2028\u2029\u0085]/g, (run) =>
     [...run].map((c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`).join(''),
   );
-}
-
-/** A state may be a megabyte, a prompt may not: shortened step by step until it fits. */
-function bounded(task: TaskState): string {
-  const steps = [null, [200, 1000], [60, 300], [25, 150], [8, 80]] as const;
-  for (const step of steps) {
-    const text = documentOf(step === null ? task : shortened(task, step[0], step[1]));
-    if (text.length <= contextLength) return text;
-  }
-  return documentOf(shortened(task, 3, 60));
 }
 
 /** Without the time of the save: the same content gives the same text. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { CheckpointsError } from './errors';
 import type { TaskState, TaskStatus } from './model';
-import { characterCount, clampCharacters } from './text';
+import { characterCount, clampCharacters, wellFormed } from './text';
 
 /** What the agent is doing: pure rules of merging, limits and refusals. Where it is kept is another file's business. */
 
@@ -142,10 +142,11 @@ function readStatus(value: unknown): TaskStatus | '' {
 
 function readText(field: string, value: unknown, limit: number, clamped: Clamp[]): string {
   if (typeof value !== 'string') throw refused(`${field} is a text, not ${kind(value)}.`);
-  const given = value.length <= limit ? 0 : characterCount(value);
-  if (given <= limit) return value;
+  const text = wellFormed(value);
+  const given = text.length <= limit ? 0 : characterCount(text);
+  if (given <= limit) return text;
   clamped.push({ field, given, kept: limit });
-  return clampCharacters(value, limit);
+  return clampCharacters(text, limit);
 }
 
 function readList(field: string, value: unknown, clamped: Clamp[]): string[] {
