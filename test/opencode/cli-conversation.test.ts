@@ -1,0 +1,201 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer, request as httpRequest, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Checkpoint, RestorePlan, RestoreResult } from '../../src/core/model';
+import { built, runProgram, type Ran } from '../git/cli-rig';
+import { startOpenCode, type OpenCode } from '../rig/opencode';
+import { write } from '../rig/script';
+import { countIn, generations } from './gateway-fixture';
+
+let program: string;
+beforeAll(async () => {
+  program = await built('cli');
+});
+
+/** Passes everything on, but answers forks with an error: what a server that fails in the middle of a restore looks like. */
+async function withoutForks(target: string): Promise<{ url: string; server: Server }> {
+  const server = createServer((incoming, outgoing) => {
+    if (incoming.method === 'POST' && /\/fork\b/.test(incoming.url ?? '')) {
+      outgoing.writeHead(500, { 'content-type': 'application/json' }).end('{"name":"UnknownError"}');
+      return;
+    }
+    const { hostname, port } = new URL(target);
+    const onwards = httpRequest(
+      { hostname, port, path: incoming.url, method: incoming.method, headers: incoming.headers },
+      (answer) => {
+        outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
+        answer.pipe(outgoing);
+      },
+    );
+    onwards.on('error', () => outgoing.destroy());
+    incoming.pipe(onwards);
+  });
+  await new Promise<void>((up) => server.listen(0, '127.0.0.1', up));
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, server };
+}
+
+describe.each(generations)('the command line and a conversation on %s', (generation) => {
+  let server: OpenCode;
+  beforeAll(async () => {
+    server = await startOpenCode({ generation, files: { 'a.txt': 'one\n' } });
+  });
+  afterAll(() => server.dispose());
+
+  const run = (args: string[], env: NodeJS.ProcessEnv = {}): Promise<Ran> =>
+    runProgram(process.execPath, [program, ...args, '--json'], {
+      cwd: server.workspace,
+      env: { ...server.env, OPENCODE_SERVER_URL: server.url, ...env },
+    });
+  const answer = async <T>(args: string[], env: NodeJS.ProcessEnv = {}): Promise<T> => {
+    const ran = await run(args, env);
+    expect({ code: ran.code, stdout: ran.stdout, stderr: ran.stderr }).toMatchObject({ code: 0, stderr: '' });
+    return JSON.parse(ran.stdout) as T;
+  };
+  const refusal = async (args: string[], env: NodeJS.ProcessEnv = {}): Promise<string> => {
+    const ran = await run(args, env);
+    expect(ran).toMatchObject({ code: 1, stderr: '' });
+    return (JSON.parse(ran.stdout) as { error: { reason: string } }).error.reason;
+  };
+  const create = async (...args: string[]): Promise<Checkpoint> =>
+    (await answer<{ checkpoint: Checkpoint }>(['create', ...args])).checkpoint;
+  const read = (): string => readFileSync(path.join(server.workspace, 'a.txt'), 'utf8');
+  const put = (text: string): void => writeFileSync(path.join(server.workspace, 'a.txt'), text);
+
+  /** Two turns of two messages and a file each; returns the session and the first turn's prompt. */
+  async function twoTurns(name: string): Promise<{ session: string; prompt: string; checkpoint: Checkpoint }> {
+    const session = await server.createSession(name);
+    const prompt = await server.turn(session, `${name}: first`, [
+      { text: 'One.', tools: [write('a.txt', 'first\n')] },
+      { text: 'Done.' },
+    ]);
+    const checkpoint = await create(name, '--session', session);
+    await server.turn(session, `${name}: second`, [
+      { text: 'Two.', tools: [write('a.txt', 'second\n')] },
+      { text: 'Done.' },
+    ]);
+    return { session, prompt, checkpoint };
+  }
+
+  it('anchors at the last message, or through the one that is named', async () => {
+    const { session, prompt, checkpoint } = await twoTurns('anchor');
+    expect(checkpoint.session).toMatchObject({ id: session, messageCount: 3, title: 'anchor', parent: null });
+    const last = await create('all', '--session', session);
+    expect(last.session?.messageCount).toBe(await countIn(server, session));
+    const through = await create('through', '--session', session, '--message', prompt);
+    expect(through.session).toMatchObject({ id: session, messageId: prompt, messageCount: 1 });
+    expect(await refusal(['create', '--session', session, '--message', 'msg_nowhere'])).toBe('message-missing');
+    expect(await refusal(['create', '--session', 'ses_0000000000000000000000000'])).toBe('session-missing');
+    const listed = await answer<{ checkpoints: Checkpoint[] }>(['list', '--session', session]);
+    expect(listed.checkpoints.map((one) => one.id)).toEqual([through.id, last.id, checkpoint.id]);
+    expect((await run(['create', '--message', prompt])).code).toBe(2);
+  });
+
+  it('forks exactly what belongs to the checkpoint, together with the files, and undoes the files', async () => {
+    const { session, checkpoint } = await twoTurns('fork');
+    const before = await server.messages(session);
+    const { plan } = await answer<{ plan: RestorePlan }>([
+      'restore',
+      'fork',
+      '--scope',
+      'files,conversation',
+      '--dry-run',
+    ]);
+    expect(plan.conversation).toEqual({ session, messageCount: 3, currentCount: 6 });
+    expect(plan.entries).toEqual([expect.objectContaining({ path: 'a.txt', action: 'write' })]);
+    const { result } = await answer<{ result: RestoreResult }>(['restore', 'fork', '--scope', 'files,conversation']);
+    expect(result.restored).toEqual(['a.txt']);
+    expect(read()).toBe('first\n');
+    const forked = result.session?.id ?? '';
+    expect(forked).not.toBe(session);
+    const texts = (list: Array<{ type: string; text: string }>): string[] =>
+      list.filter(({ type }) => type === 'user' || type === 'assistant').map(({ text }) => text);
+    const messages = await server.messages(forked);
+    expect(texts(messages).filter((text) => !text.startsWith('[Checkpoints]'))).toEqual(texts(before).slice(0, 3));
+    expect(await server.messages(session)).toEqual(before);
+    const safety = (await answer<{ checkpoint: Checkpoint }>(['show', result.undo ?? ''])).checkpoint;
+    expect(safety.restore).toMatchObject({ target: checkpoint.id, scope: ['files', 'conversation'], session: forked });
+    await answer(['undo']);
+    expect(read()).toBe('second\n');
+    expect(await server.messages(forked)).toEqual(messages);
+  });
+
+  it('forks alone, and leaves the files', async () => {
+    await twoTurns('alone');
+    put('mine\n');
+    const { result } = await answer<{ result: RestoreResult }>(['restore', 'alone', '--scope', 'conversation']);
+    expect(result).toMatchObject({ restored: [], deleted: [], session: { id: expect.any(String) as string } });
+    expect(read()).toBe('mine\n');
+  });
+
+  it('takes the files back when the fork fails', async () => {
+    await twoTurns('rollback');
+    put('mine\n');
+    const proxy = await withoutForks(server.url);
+    try {
+      const env = { OPENCODE_SERVER_URL: proxy.url };
+      const reason = await refusal(['restore', 'rollback', '--scope', 'files,conversation'], env);
+      expect(['server-failed', 'fork-mismatch']).toContain(reason);
+      expect(read()).toBe('mine\n');
+      const { problems } = await answer<{ problems: unknown[] }>(['doctor']);
+      expect(problems).toEqual([]);
+    } finally {
+      proxy.server.close();
+    }
+  });
+
+  it('refuses a session at work, unless it is told to go on', async () => {
+    const { session } = await twoTurns('busy');
+    await server.prompt(session, 'busy: long', [{ text: 'Wait.', hangMs: 60_000 }]);
+    expect(await refusal(['restore', 'busy', '--scope', 'files,conversation'])).toBe('session-busy');
+    expect(read()).toBe('second\n');
+    const { result } = await answer<{ result: RestoreResult }>([
+      'restore',
+      'busy',
+      '--scope',
+      'files,conversation',
+      '--force',
+    ]);
+    expect(result.session?.id).toBeTruthy();
+    expect(read()).toBe('first\n');
+    await server.interrupt(session);
+  });
+
+  it('refuses, and changes nothing, when the server or the session is not there', async () => {
+    const { session } = await twoTurns('gone');
+    put('mine\n');
+    const scope = ['restore', 'gone', '--scope', 'files,conversation'];
+    expect(await refusal(scope, { OPENCODE_SERVER_URL: 'http://127.0.0.1:9' })).toBe('server-unreachable');
+    expect(await refusal([...scope, '--server', 'http://127.0.0.1:9'])).toBe('server-unreachable');
+    if (generation === 'v1') {
+      await server.call('DELETE', `/session/${session}`);
+      expect(await refusal(scope)).toBe('session-missing');
+    }
+    expect(read()).toBe('mine\n');
+  });
+
+  it('starts a server for the call when none is named, and leaves none', async () => {
+    const { session } = await twoTurns('own');
+    const env = { OPENCODE_SERVER_URL: undefined, OPENCODE_BIN: server.binary };
+    await server.stop();
+    try {
+      const { checkpoint } = await answer<{ checkpoint: Checkpoint }>(['create', '--session', session], env);
+      expect(checkpoint.session).toMatchObject({ id: session, messageCount: 6 });
+      const { result } = await answer<{ result: RestoreResult }>(
+        ['restore', 'own', '--scope', 'files,conversation'],
+        env,
+      );
+      expect(result.session?.id).toBeTruthy();
+      const servers = path.join(server.home, 'data/opencode-checkpoints/servers');
+      expect(existsSync(servers) ? (await import('node:fs')).readdirSync(servers) : []).toEqual([]);
+    } finally {
+      await server.start();
+    }
+  });
+
+  it('says so when OpenCode is missing', async () => {
+    const env = { OPENCODE_SERVER_URL: undefined, OPENCODE_BIN: '/nowhere/opencode' };
+    expect(await refusal(['create', '--session', 'ses_x'], env)).toBe('opencode-missing');
+  });
+});
