@@ -160,6 +160,7 @@ export class OpenPage {
 /** A host that answers from records in memory and notes what it is asked to do. */
 export class FixtureBackend implements TimelineBackend {
   readonly actions: TimelineAction[] = [];
+  readonly asked: Array<string | null> = [];
   notices: Notice[] = [];
   operation: { title: string } | null = null;
   workspaces: WorkspaceRef[] = [{ id: 'w1', name: 'shop' }];
@@ -174,7 +175,8 @@ export class FixtureBackend implements TimelineBackend {
     readonly changes: ReadonlyMap<string, Change[]> = new Map(),
   ) {}
 
-  async timeline(): Promise<Awaited<ReturnType<TimelineBackend['timeline']>>> {
+  async timeline(asked: string | null): Promise<Awaited<ReturnType<TimelineBackend['timeline']>>> {
+    this.asked.push(asked);
     await this.gate;
     if (this.fail) throw this.fail;
     const { workspaces, workspace, checkpoints, operation, notices } = this;

@@ -47,17 +47,16 @@ export function changedFiles(row: TimelineRow): string {
   return `${parts.join(', ')} ${added + modified + deleted === 1 ? 'file' : 'files'}`;
 }
 
-/** All that a row shows by shape, colour and place, in words. */
+/** All that a row shows beside its title by shape, colour and place, in words, for those who cannot see it. */
 export function describeItem(item: PointItem | FoldItem, data: RowData, time: TimeFormat, now: number): string {
   const session = sessionTitle(item.session, data);
   if (item.kind === 'fold') {
     const [newest] = item.rows;
     const when = newest ? `${time.day(newest.t, now)} ${time.clock(newest.t)}` : '';
-    return `${plural(item.rows.length, 'tool call')} of turn ${newest?.turn ?? ''}, ${session}, ${when}`;
+    return `of turn ${newest?.turn ?? ''}, ${session}, ${when}`;
   }
   const { row, status } = item;
   return [
-    row.title,
     triggerLabel(row.trigger),
     row.named ? 'named' : '',
     row.pinned ? 'pinned' : '',

@@ -103,17 +103,17 @@ export class CheckpointsTimeline extends LitElement {
     if (!store) return html`${loadingState()}`;
     const { window: data } = store;
     const showDetail = store.state.detail && store.data.rows.length > 0 && (this.beside || store.selected !== null);
-    return html`<div class="page ${this.beside ? 'beside' : 'below'} ${showDetail ? 'with-detail' : ''}">
+    return html`<main class="page ${this.beside ? 'beside' : 'below'} ${showDetail ? 'with-detail' : ''}">
         ${data?.workspace === null ? nothing : this.toolbar(store)} ${noticeBar(data?.notices ?? [], this.act)}
         ${this.staleBar(store)}
         <div class="panes">
-          <main class="main">${this.main(store)} ${compareBar(store, this.compareMarks)}</main>
+          <div class="main">${this.main(store)} ${compareBar(store, this.compareMarks)}</div>
           ${showDetail ? this.detailPane(store) : nothing}
         </div>
-      </div>
-      ${this.help ? helpPanel(() => this.closeHelp()) : nothing}
-      <timeline-tooltip></timeline-tooltip>
-      <timeline-menu></timeline-menu>
+        ${this.help ? helpPanel(() => this.closeHelp()) : nothing}
+        <timeline-tooltip></timeline-tooltip>
+        <timeline-menu></timeline-menu>
+      </main>
       <div class="live" role="status" aria-live="polite">${store.announcement.text}</div>`;
   }
 
@@ -124,7 +124,7 @@ export class CheckpointsTimeline extends LitElement {
         <span class="codicon codicon-${icon}"></span>
       </button>`;
     const workspaces = store.window?.workspaces ?? [];
-    return html`<header class="toolbar">
+    return html`<div class="toolbar">
       ${
         workspaces.length > 1
           ? html`<select
@@ -144,7 +144,7 @@ export class CheckpointsTimeline extends LitElement {
       ${button('question', 'Legend and Keys', () => this.toggleHelp())}
       <div class="progress ${busy ? 'busy' : ''}" role="progressbar" aria-label="Working" ?hidden=${!busy}></div>
       ${store.window?.operation ? html`<div class="operation" role="status">${store.window.operation}</div>` : nothing}
-    </header>`;
+    </div>`;
   }
 
   /** Rows are there, but the last refresh failed: said, not hidden, and nothing is taken away. */

@@ -71,15 +71,15 @@ function fileRow(change: Change, id: string, largest: number, act: FilesContext[
       class="file-open"
       title="${from ? `${from} → ${path}` : path}
 Open changes since the previous checkpoint"
-      aria-label="${path}, ${label}, ${numbers}. Open changes"
       @click=${() => act({ type: 'openDiff', id, path, against: 'previous' })}
     >
       <span class="file-letter" aria-hidden="true">${letter}</span>
       <span class="file-name">${name}</span>
       <span class="file-folder">${folder}</span>
+      <span class="unseen">${label}, ${numbers}. Open changes</span>
       ${
         binary
-          ? html`<span class="file-binary">binary</span>`
+          ? html`<span class="file-binary" aria-hidden="true">binary</span>`
           : html`<span class="file-numbers" aria-hidden="true">
               ${additions > 0 ? html`<span class="added">+${count(additions)}</span>` : nothing}
               ${deletions > 0 ? html`<span class="deleted">−${count(deletions)}</span>` : nothing}

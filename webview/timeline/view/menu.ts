@@ -57,7 +57,7 @@ export class TimelineMenu extends LitElement {
             role="menuitem"
             tabindex=${at === this.active ? 0 : -1}
             @click=${() => this.run(entry)}
-            @pointerenter=${() => this.activate(at)}
+            @pointermove=${(event: PointerEvent) => this.hover(event, at)}
           >
             <span class="codicon codicon-${entry.icon}" aria-hidden="true"></span>
             <span class="menu-label">${entry.label}</span>
@@ -102,6 +102,11 @@ export class TimelineMenu extends LitElement {
       const index = (active + step) % items.length;
       if (items[index]?.label.toLowerCase().startsWith(letter)) return this.activate(index);
     }
+  }
+
+  /** A menu that opens under a pointer at rest must not follow it. */
+  private hover({ movementX, movementY }: PointerEvent, index: number): void {
+    if (index !== this.active && (movementX !== 0 || movementY !== 0)) this.activate(index);
   }
 
   private activate(index: number): void {

@@ -48,14 +48,14 @@ function foldRow(item: FoldItem, context: RowContext): TemplateResult {
     aria-selected=${item.key === selected}
     aria-posinset=${item.position}
     aria-setsize=${item.size}
-    aria-label=${describeItem(item, data, time, now)}
   >
     <span class="gutter"></span>
     <span class="twistie codicon codicon-chevron-${item.open ? 'down' : 'right'}"></span>
     <span class="title">${plural(item.rows.length, 'tool call')}</span>
-    <span class="preview">${item.open ? '' : titles}</span>
+    <span class="unseen">${describeItem(item, data, time, now)}</span>
+    <span class="preview" aria-hidden="true">${item.open ? '' : titles}</span>
     ${headLabel(item, context)}
-    <span class="time">${time.clock(newest)}</span>
+    <span class="time" aria-hidden="true">${time.clock(newest)}</span>
   </div>`;
 }
 
@@ -80,17 +80,17 @@ function pointRow(item: PointItem, context: RowContext): TemplateResult {
     aria-selected=${key === selected || mark >= 0}
     aria-posinset=${item.position}
     aria-setsize=${item.size}
-    aria-label=${describeItem(item, data, time, now)}
   >
     <span class="gutter"></span>
-    ${mark >= 0 ? html`<span class="mark-letter">${mark === 0 ? 'A' : 'B'}</span>` : nothing}
+    ${mark >= 0 ? html`<span class="mark-letter" aria-hidden="true">${mark === 0 ? 'A' : 'B'}</span>` : nothing}
     <span class="title">${row.title}</span>
-    ${row.pinned ? html`<span class="badge codicon codicon-pinned"></span>` : nothing}
-    ${row.partial ? html`<span class="badge warn codicon codicon-warning"></span>` : nothing}
-    ${row.origin ? html`<span class="badge codicon codicon-cloud-download"></span>` : nothing}
+    <span class="unseen">${describeItem(item, data, time, now)}</span>
+    ${row.pinned ? html`<span class="badge codicon codicon-pinned" aria-hidden="true"></span>` : nothing}
+    ${row.partial ? html`<span class="badge warn codicon codicon-warning" aria-hidden="true"></span>` : nothing}
+    ${row.origin ? html`<span class="badge codicon codicon-cloud-download" aria-hidden="true"></span>` : nothing}
     ${
       status
-        ? html`<span class="chip status status-${status.to}">
+        ? html`<span class="chip status status-${status.to}" aria-hidden="true">
             <span class="codicon codicon-${statusIcon[status.to]}"></span>${statusLabel[status.to]}
           </span>`
         : nothing
@@ -105,7 +105,7 @@ function pointRow(item: PointItem, context: RowContext): TemplateResult {
       </button>
     </span>
     ${row.changes ? fileCounts(row.changes) : nothing}
-    <span class="time">${time.clock(row.t)}</span>
+    <span class="time" aria-hidden="true">${time.clock(row.t)}</span>
   </div>`;
 }
 
@@ -117,6 +117,7 @@ function headLabel(item: PointItem | FoldItem, { data }: RowContext): TemplateRe
   const icon =
     session?.state === 'busy' ? 'loading codicon-modifier-spin' : forked ? 'repo-forked' : 'comment-discussion';
   return html`<span
+    aria-hidden="true"
     class="chip session ${toneClass(data.tones.get(item.session) ?? 0)} ${session?.state === 'deleted' ? 'gone' : ''}"
   >
     <span class="codicon codicon-${icon}"></span><span class="chip-text">${sessionTitle(item.session, data)}</span>
@@ -124,7 +125,7 @@ function headLabel(item: PointItem | FoldItem, { data }: RowContext): TemplateRe
 }
 
 function fileCounts([added, modified, deleted]: [number, number, number]): TemplateResult {
-  return html`<span class="counts">
+  return html`<span class="counts" aria-hidden="true">
     ${added > 0 ? html`<span class="added">+${count(added)}</span>` : nothing}
     ${modified > 0 ? html`<span class="modified">~${count(modified)}</span>` : nothing}
     ${deleted > 0 ? html`<span class="deleted">−${count(deleted)}</span>` : nothing}
