@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs';
 import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -55,12 +56,26 @@ async function bench(options: Options, scratch: string): Promise<boolean> {
     scanning: peers.filter((kind) => kind.scans).map((kind) => kind.name),
     fsmonitor: machine.fsmonitor,
   });
-  const notes = (await hasRipgrep())
-    ? []
-    : ['ripgrep is not installed: the search for nested repositories of roo is left out.'];
+  const notes = await notesOn(options);
   const report = makeReport({ options, machine, ledger, ratios, notes });
   process.stdout.write(options.json ? JSON.stringify(report, null, 2) + '\n' : printable(report, names));
   return report.gates.every((gate) => gate.ok);
+}
+
+/** What a reader of the tables must know about this run. */
+async function notesOn(options: Options): Promise<string[]> {
+  const notes: string[] = [];
+  if (options.peers && !(await hasRipgrep()))
+    notes.push('ripgrep is not installed: the search for nested repositories of roo is left out, in its favour.');
+  const less = [
+    [options.many, 5000, 'files'],
+    [options.stored, 500, 'checkpoints'],
+    [options.indexed, 10_000, 'checkpoints'],
+  ] as const;
+  for (const [used, named, what] of less)
+    if (used !== named) notes.push(`Where a name says ${named.toLocaleString('en')}, this run had ${used} ${what}.`);
+  if (options.files !== 60_000) notes.push('The targets are for 60,000 files.');
+  return notes;
 }
 
 async function main(): Promise<void> {
@@ -73,6 +88,11 @@ async function main(): Promise<void> {
     return;
   }
   const scratch = await realpath(await mkdtemp(join(tmpdir(), 'checkpoints-bench-')));
+  for (const signal of ['SIGINT', 'SIGTERM'] as const)
+    process.once(signal, () => {
+      rmSync(scratch, { recursive: true, force: true });
+      process.exit(130);
+    });
   try {
     if (!(await bench(options, scratch))) process.exitCode = 1;
   } finally {

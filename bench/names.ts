@@ -12,7 +12,6 @@ export const operations = {
   restoreMany: 'restore 5,000',
   restoreAll: 'restore 10, redo',
   diff: 'diff 100',
-  diffPatch: 'diff 100 with patch',
   freshProcess: '1 edit, fresh process',
   laneLarge: '1 edit, paths known, in a row',
   laneSmall: '1 edit, paths known, small repo',
@@ -22,8 +21,11 @@ export const operations = {
   coldStart: 'cold start, 10,000',
   rebuild: 'cold start without index, 10,000',
   memory: 'memory of 10,000',
+  storageRaw: '500 checkpoints, before maintenance',
   storage: '500 checkpoints, stored',
   pruned: 'pruned to 100, stored',
+  maintenance: 'maintenance of 500',
+  deletion: 'delete 400 of 500 and free',
 } as const;
 
 export const ours = 'ours';

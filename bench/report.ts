@@ -56,12 +56,21 @@ export function makeReport({ options, machine, ledger, ratios, notes }: ReportIn
     seed: options.seed,
     machine,
     results,
-    sizes: ledger.sizes,
+    sizes: medianSizes(ledger),
     ratios: ratios.map((ratio) => ({ ...ratio, ratio: round(ratio.ratio), target: round(ratio.target) })),
     gates: ledger.gates,
     failures: ledger.failures,
     notes,
   };
+}
+
+function medianSizes(ledger: Ledger): Report['sizes'] {
+  const seen = new Map(ledger.sizes.map((size) => [`${size.operation}/${size.engine}`, size]));
+  return [...seen.values()].map(({ operation, engine }) => ({
+    operation,
+    engine,
+    bytes: Math.round(ledger.bytes(operation, engine) ?? 0),
+  }));
 }
 
 const round = (value: number): number => Math.round(value * 1000) / 1000;

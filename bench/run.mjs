@@ -2,7 +2,6 @@
 import { build } from 'esbuild';
 import { spawn } from 'node:child_process';
 import { cp, mkdtemp, rm } from 'node:fs/promises';
-import { existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -13,6 +12,7 @@ const entries = {
   main: 'bench/main.ts',
   fresh: 'bench/children/fresh.ts',
   index: 'bench/children/index.ts',
+  cli: 'src/cli/main.ts',
 };
 let child;
 
@@ -21,7 +21,7 @@ for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => child?.kill
 try {
   await build({
     absWorkingDir: root,
-    entryPoints: Object.fromEntries(Object.entries(entries).filter(([, file]) => existsSync(join(root, file)))),
+    entryPoints: entries,
     outdir: bundles,
     bundle: true,
     platform: 'node',

@@ -20,6 +20,8 @@ export async function laneGrowth(
   const tree = new WorkTree(root, small.entries);
   const engine = new Ours({ tree: root, store: join(context.scratch, 'stores', 'ours-small') });
   await engine.first();
+  // Whatever was edited before is seen, so that the lane starts from the files as they are.
+  await large.engine.checkpoint({ lane: 'scan', automatic: false });
   const sides = [
     { engine: large.engine, tree: large.tree, template: context.template, operation: operations.laneLarge },
     { engine, tree, template: small, operation: operations.laneSmall },

@@ -35,17 +35,20 @@ export async function storage(context: Context, small: Template): Promise<void> 
     const modify = sample(random, paths, 1 + random.below(20));
     for (const path of modify) copied += (await readFile(join(root, path))).length;
     await tree.apply({ modify, create: [], remove: [], tag: `stored-${number}` });
-    // Named ones are kept by retention, whatever its limits.
-    const { id, files } = await engine.api.create({ trigger: 'tool', name: `Step ${number}`, paths: modify });
+    // Every tenth begins a turn and looks at everything. Named ones are kept by retention, whatever its limits.
+    const name = `Step ${number}`;
+    const { id, files } = await engine.api.create(
+      number % 10 === 0 ? { trigger: 'turn', name } : { trigger: 'tool', name, paths: modify },
+    );
     made.push({ id, commit: files.commit });
   }
-  ledger.size('500 checkpoints, before maintenance', ours, diskUse(store) - empty);
-  await ledger.time('maintenance', ours, () => engine.api.prune());
+  ledger.size(operations.storageRaw, ours, diskUse(store) - empty);
+  await ledger.time(operations.maintenance, ours, () => engine.api.prune());
   ledger.size(operations.storage, ours, diskUse(store) - empty);
   ledger.size(operations.storage, copies, copied);
 
   const drop = made.slice(0, Math.floor((made.length * 4) / 5));
-  await ledger.time('delete 400 and free', ours, async () => {
+  await ledger.time(operations.deletion, ours, async () => {
     await engine.api.remove(drop.map(({ id }) => id));
     await engine.api.prune();
   });
