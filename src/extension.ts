@@ -1,14 +1,12 @@
 import type * as vscode from 'vscode';
 import { compose, type Host } from './host/compose';
+import type { ExtensionApi } from './host/extension-api';
 
 let host: Host | undefined;
 
-export function activate(context: vscode.ExtensionContext): void {
-  host = compose(context, async (directory) => {
-    // Loaded on first use: most windows start without it.
-    const { openWorkspace } = await import('./git/open');
-    return openWorkspace({ directory });
-  });
+export function activate(context: vscode.ExtensionContext): ExtensionApi {
+  host = compose(context);
+  return host.api;
 }
 
 export async function deactivate(): Promise<void> {

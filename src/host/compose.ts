@@ -1,10 +1,13 @@
+import { realpath } from 'node:fs/promises';
 import * as vscode from 'vscode';
 import { registerCommands, updateUndoContext } from './commands';
 import { ChangeDecorations } from './decorations';
+import { extensionApi, type ExtensionApi } from './extension-api';
 import { Gutter } from './gutter';
 import { contextKeys, section, settings, snapshotScheme, views } from './ids';
 import { asCheckpointsError } from './workspaces';
 import { showError } from './notifications';
+import { workspaceOpener } from './open';
 import { PlanView } from './plan-view';
 import { RestoreFlow } from './restore-flow';
 import type { Services } from './services';
@@ -16,10 +19,10 @@ import { HostTimeline } from './timeline-backend';
 import { TimelineView } from './timeline-view';
 import { CheckpointTree } from './tree';
 import { trackContext } from './view-state';
-import { type OpenWorkspace, Workspaces } from './workspaces';
+import { Workspaces } from './workspaces';
 
 export interface Host {
-  readonly services: Services;
+  readonly api: ExtensionApi;
   /** Writes what is unwritten and gives locks back; nothing of ours runs afterwards. */
   close(): Promise<void>;
 }
@@ -29,10 +32,10 @@ const viewAsTreeKey = 'viewAsTree';
 const redrawEvery = 60_000;
 
 /** Puts the extension together. Registers only: no store is opened before a view, a command or a checkpoint's file needs it. */
-export const compose = (context: vscode.ExtensionContext, open: OpenWorkspace): Host => {
+export const compose = (context: vscode.ExtensionContext): Host => {
   const log = vscode.window.createOutputChannel('Checkpoints', { log: true });
   const failed = (error: unknown): void => void showError(error, log);
-  const workspaces = new Workspaces(open);
+  const workspaces = new Workspaces(workspaceOpener(context.extensionUri, log));
   const asTree = context.globalState.get<boolean>(viewAsTreeKey, false);
   const tree = new CheckpointTree(workspaces, { asTree }, failed);
   const treeView = vscode.window.createTreeView(views.tree, {
@@ -71,6 +74,7 @@ export const compose = (context: vscode.ExtensionContext, open: OpenWorkspace): 
       isCaseSensitive: process.platform === 'linux',
     }),
     registerCommands({ services, timeline, setViewAsTree }),
+    vscode.workspace.onDidGrantWorkspaceTrust(keep(() => workspaces.reopen())),
     workspaces.onDidChange(keep(() => updateUndoContext(services))),
     workspaces.onDidChangeRoots(keep(() => updateUndoContext(services))),
     workspaces.onDidChangeRoots(keep(() => Promise.all(workspaces.current.map(writeSettings)))),
@@ -86,7 +90,13 @@ export const compose = (context: vscode.ExtensionContext, open: OpenWorkspace): 
   keep(async () => {
     await writeStoreLocation();
     // The status bar shows the last checkpoint's age from the start, where there is one.
-    if (await hasStore()) await tree.getChildren();
+    if (await anyStore()) await tree.getChildren();
   })();
-  return { services, close: () => workspaces.close() };
+  return { api: extensionApi(workspaces), close: () => workspaces.close() };
+};
+
+const anyStore = async (): Promise<boolean> => {
+  for (const { uri } of vscode.workspace.workspaceFolders ?? [])
+    if (uri.scheme === 'file' && (await hasStore(await realpath(uri.fsPath)))) return true;
+  return false;
 };

@@ -136,7 +136,7 @@ export class PlanView implements vscode.TreeDataProvider<PlanNode>, FileChooser,
     const { target, checked, plan } = this.open;
     const total = plan.entries.filter((entry) => entry.action !== 'skip').length;
     this.view.description = shortTitle(target.checkpoint);
-    this.view.message = `${checked.size} of ${plural(total, 'file')} will be restored. Apply or cancel in the title of this view.`;
+    this.view.message = `${checked.size} of ${plural(total, 'file')} will be restored. ✓ above restores them, ✕ cancels.`;
   }
 
   private async review(): Promise<void> {

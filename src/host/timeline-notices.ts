@@ -13,7 +13,7 @@ export const timelineNotices = (workspaces: Workspaces): Notice[] => [
           text: 'This folder is not trusted: checkpoints can be looked at, not made or restored.',
         },
       ]),
-  ...workspaces.failures.map((failure): Notice => ({
+  ...(vscode.workspace.isTrusted ? workspaces.failures : []).map((failure): Notice => ({
     level: 'error',
     text: explain(failure),
     action: { id: 'showLog', label: 'Show Log' },

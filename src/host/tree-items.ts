@@ -3,7 +3,14 @@ import type { Checkpoint } from '../core/model';
 import { commands } from './ids';
 import { counts, countsInWords, firstLine, lineCounts, plural, triggerIcons, triggerNames } from './labels';
 import { fullTime, relativeTime } from './relative-time';
-import { type TreeNode, nodeId, type FileNode, type SessionNode, type TurnNode } from './tree-nodes';
+import {
+  nodeId,
+  type CheckpointNode,
+  type FileNode,
+  type SessionNode,
+  type TreeNode,
+  type TurnNode,
+} from './tree-nodes';
 import { decorated } from './decorations';
 
 const ago = (iso: string): string => relativeTime(iso, Date.now(), vscode.env.language);
@@ -28,7 +35,7 @@ const build = (node: TreeNode): vscode.TreeItem => {
     case 'turn':
       return turnItem(node);
     case 'checkpoint':
-      return checkpointItem(node.checkpoint);
+      return checkpointItem(node);
     case 'folder': {
       const item = new vscode.TreeItem(node.label, vscode.TreeItemCollapsibleState.Expanded);
       item.iconPath = vscode.ThemeIcon.Folder;
@@ -77,11 +84,19 @@ const turnItem = ({ group }: TurnNode): vscode.TreeItem => {
   return item;
 };
 
-const checkpointItem = (checkpoint: Checkpoint): vscode.TreeItem => {
+/** Inside its turn a point need not repeat the prompt. */
+const pointLabel = ({ checkpoint, parent }: CheckpointNode): string => {
+  if (parent?.type === 'turn' && checkpoint.trigger === 'turn') return 'Before the prompt';
+  if (parent?.type === 'turn' && checkpoint.trigger === 'idle') return 'After the turn';
+  return firstLine(checkpoint.title) || checkpoint.id;
+};
+
+const checkpointItem = (node: CheckpointNode): vscode.TreeItem => {
+  const { checkpoint } = node;
   const { files } = checkpoint;
   const changed = files.added + files.modified + files.deleted;
   const item = new vscode.TreeItem(
-    firstLine(checkpoint.title) || checkpoint.id,
+    pointLabel(node),
     changed > 0 ? vscode.TreeItemCollapsibleState.Collapsed : vscode.TreeItemCollapsibleState.None,
   );
   item.description = [counts(files), ago(checkpoint.createdAt)].filter((part) => part !== '').join(' · ');

@@ -5,7 +5,6 @@ import type { Root } from './root';
 export type UnsavedAnswer = { go: true; keepOut: string[] } | { go: false };
 
 const save = 'Save and Continue';
-const keep = 'Leave Them Out';
 
 /** Unsaved editors of files that are about to change: the user saves them, leaves them out, or stops. */
 export const settleUnsaved = async (root: Root, paths: ReadonlySet<string>): Promise<UnsavedAnswer> => {
@@ -15,11 +14,13 @@ export const settleUnsaved = async (root: Root, paths: ReadonlySet<string>): Pro
   });
   if (dirty.length === 0) return { go: true, keepOut: [] };
   const names = dirty.map((document) => root.toRelative(document.uri) ?? document.fileName);
+  const keep = dirty.length === 1 ? 'Leave It Out' : 'Leave Them Out';
+  const list = [...names.slice(0, 10), ...(names.length > 10 ? [`and ${names.length - 10} more`] : [])].join('\n');
   const answer = await vscode.window.showWarningMessage(
     `${plural(dirty.length, 'file')} with unsaved changes would be overwritten.`,
     {
       modal: true,
-      detail: `${names.slice(0, 10).join('\n')}${names.length > 10 ? `\nand ${names.length - 10} more` : ''}`,
+      detail: `${list}\n\nWhat you save now goes into the safety checkpoint, so that an undo brings it back.`,
     },
     save,
     keep,

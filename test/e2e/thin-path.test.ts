@@ -97,7 +97,7 @@ describe('thin path', () => {
     await workbench.modalClick('Restore');
     expect(await workbench.modalText()).toContain('1 file with unsaved changes would be overwritten.');
     await workbench.screenshot('thin-8-unsaved');
-    await workbench.modalClick('Leave Them Out');
+    await workbench.modalClick('Leave It Out');
     await workbench.notification('Nothing was restored').waitFor();
     expect(await workbench.diffText('modified')).toContain('// mine');
     expect(await session.read('src/app.ts')).toContain('value3 = 3000;');

@@ -13,6 +13,7 @@ export async function run(): Promise<void> {
   await import('./lines.test');
   await import('./settings.test');
   await import('./timeline.test');
+  await import('./api.test');
 
   const tests: Array<{ title: string; state: 'passed' | 'failed'; error?: string; duration: number }> = [];
   await new Promise<void>((resolve) => {

@@ -124,8 +124,8 @@ describe('restoring', () => {
 
   it('leaves unsaved editors out when asked to', async () => {
     const document = await dirty();
-    const asked = await answering(['Restore', 'Leave Them Out'], () => run(commands.restore, point.id));
-    assert.equal(asked[1]?.detail, 'README.md');
+    const asked = await answering(['Restore', 'Leave It Out'], () => run(commands.restore, point.id));
+    assert.match(asked[1]?.detail ?? '', /^README\.md\n/);
     assert.equal(document.isDirty, true);
     assert.equal(document.getText(), 'unsaved # Broken\n');
     assert.equal(read('README.md'), '# Broken\n');

@@ -124,6 +124,11 @@ export class Workbench {
     await row.click();
   }
 
+  /** The OK button of a pick with ticks. */
+  async confirmPick(): Promise<void> {
+    await this.quickInput.locator('.quick-input-action .monaco-button', { hasText: 'OK' }).click();
+  }
+
   /** Answers the open input box. */
   async answer(text: string): Promise<void> {
     const input = this.quickInput.locator('input.input');
@@ -156,14 +161,16 @@ export class Workbench {
     return (await rows.allInnerTexts()).map((text) => text.replace(/\s+/g, ' ').trim());
   }
 
+  /** Opens a row. A refresh draws rows anew under the mouse, so it is clicked until it is open. */
   async expand(view: string, text: string | RegExp): Promise<void> {
     const row = this.row(view, text);
-    await row.waitFor();
-    if ((await row.getAttribute('aria-expanded')) === 'false') await row.locator('.monaco-tl-twistie').click();
-    await this.page.waitForFunction(
-      (element) => element?.getAttribute('aria-expanded') === 'true',
-      await row.elementHandle(),
-    );
+    for (let attempt = 1; attempt <= 20; attempt += 1) {
+      await row.waitFor();
+      if ((await row.getAttribute('aria-expanded')) === 'true') return;
+      await row.locator('.monaco-tl-twistie').click();
+      await this.page.waitForTimeout(500);
+    }
+    throw new Error(`the row ${String(text)} does not open`);
   }
 
   /** An inline action of a tree row: those show on hover only. */
