@@ -1,0 +1,102 @@
+import { mkdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { CheckpointsError } from '../../src/core/errors';
+import { gitBytes, sandbox } from './rig';
+import { worker } from './worker';
+
+const processes = worker();
+
+describe('several processes on one store', () => {
+  it('capture at once through both lanes: every checkpoint lands, ids are unique, own content is right', async () => {
+    const box = sandbox();
+    box.write('seed.txt', 'seed');
+    box.git('add', '-A');
+    box.git('commit', '-qm', 'one');
+    const untouched = gitBytes(box.root);
+    const names = ['ann', 'bob', 'cyd', 'dan'];
+    const count = 8;
+    const results = await Promise.all(names.map((who) => processes.run(box, ['many', who, String(count)])));
+    for (const result of results) expect([result.stderr, result.code]).toEqual(['', 0]);
+    const ids = results.flatMap((result) => (result.output as [unknown, string[]])[1]);
+    expect(new Set(ids).size).toBe(names.length * count);
+    const workspace = await box.open();
+    const all = await workspace.list();
+    expect(all.map((c) => c.id).sort()).toEqual([...ids].sort());
+    for (const who of names)
+      for (let i = 0; i < count; i++) {
+        const expected = Array.from({ length: i + 1 }, (_, n) => `${n}\n`).join('');
+        expect(Buffer.from(await workspace.cat(`${who}-${i}`, `${who}.txt`)).toString()).toBe(expected);
+      }
+    expect(await workspace.doctor()).toEqual([]);
+    expect(gitBytes(box.root)).toBe(untouched);
+  });
+
+  it('restore while others capture: nothing is torn, and every capture is before or after', async () => {
+    const box = sandbox();
+    for (let i = 0; i < 60; i++) box.write(`many/${i}.txt`, 'old');
+    const workspace = await box.open();
+    await workspace.create({ name: 'old' });
+    for (let i = 0; i < 60; i++) box.write(`many/${i}.txt`, 'new');
+    await workspace.create({ name: 'new' });
+    await Promise.all([
+      processes.run(box, ['restore', 'old']),
+      ...['a', 'b', 'c'].map((name) => processes.run(box, ['create', `during-${name}`])),
+    ]);
+    for (const name of ['a', 'b', 'c']) {
+      const found = new Set<string>();
+      for (let i = 0; i < 60; i++)
+        found.add(Buffer.from(await workspace.cat(`during-${name}`, `many/${i}.txt`)).toString());
+      expect(found.size).toBe(1);
+    }
+    for (let i = 0; i < 60; i++) expect(readFileSync(join(box.root, `many/${i}.txt`), 'utf8')).toBe('old');
+  });
+
+  it('clean up while others capture never frees what a ref is about to need', async () => {
+    const box = sandbox();
+    box.write('a.txt', 'a');
+    const results = await Promise.all([
+      processes.run(box, ['many', 'ann', '8']),
+      processes.run(box, ['prune']),
+      processes.run(box, ['many', 'bob', '8']),
+      processes.run(box, ['prune']),
+    ]);
+    for (const result of results) expect([result.stderr, result.code]).toEqual(['', 0]);
+    const workspace = await box.open();
+    expect(await workspace.doctor()).toEqual([]);
+    expect(await workspace.list()).toHaveLength(16);
+  });
+});
+
+describe('locks', () => {
+  it('of the dead are taken over', async () => {
+    const box = sandbox();
+    box.write('a.txt', 'a');
+    const workspace = await box.open();
+    await workspace.create();
+    const leases = join(workspace.folder, 'leases');
+    mkdirSync(leases, { recursive: true });
+    const dead = { pid: 4_000_000, host: (await import('node:os')).hostname(), start: '', purpose: 'restore' };
+    writeFileSync(join(leases, 'exclusive'), JSON.stringify(dead));
+    writeFileSync(join(leases, 'shared-4000000-abc'), JSON.stringify({ ...dead, purpose: 'capture' }));
+    const lock = join(workspace.folder, 'snapshots.git', 'refs', 'base.lock');
+    writeFileSync(lock, '');
+    utimesSync(lock, 1, 1);
+    await workspace.create();
+    await workspace.restore('latest');
+  });
+
+  it('of another machine count until their heartbeat stops', async () => {
+    const box = sandbox();
+    box.write('a.txt', 'a');
+    const workspace = await box.open({ env: { ...process.env, OPENCODE_CHECKPOINTS_CAPTURE_BUDGET: '200 ms' } });
+    await workspace.create();
+    const lease = join(workspace.folder, 'leases', 'exclusive');
+    writeFileSync(lease, JSON.stringify({ pid: 1, host: 'elsewhere', start: '', purpose: 'restore' }));
+    const refused = await workspace.create({ trigger: 'idle', automatic: true }).catch((error: unknown) => error);
+    expect(CheckpointsError.is(refused, 'busy')).toBe(true);
+    expect((refused as Error).message).toContain('elsewhere');
+    utimesSync(lease, Date.now() / 1000 - 120, Date.now() / 1000 - 120);
+    await workspace.create();
+  });
+});

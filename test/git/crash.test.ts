@@ -1,0 +1,206 @@
+import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { gitBytes, picture, sandbox, type Sandbox } from './rig';
+import { worker } from './worker';
+
+const processes = worker();
+
+/** A workspace with two checkpoints, `old` and `new`, whose files are those of `new`, and a copy of everything. */
+async function twoStates(): Promise<{
+  box: Sandbox;
+  old: Map<string, string>;
+  fresh: Map<string, string>;
+  reset(): void;
+}> {
+  const box = sandbox();
+  box.write('same.txt', 'same');
+  box.write('edited.txt', 'old');
+  box.write('gone/deep.txt', 'deep');
+  box.write('swap', 'file');
+  const workspace = await box.open();
+  await workspace.create({ name: 'old' });
+  const old = picture(box.root);
+  box.write('edited.txt', 'new');
+  box.sh('rm -r gone swap && mkdir swap && echo in > swap/in.txt && echo made > made.txt && mkdir hollow');
+  await workspace.create({ name: 'new' });
+  const fresh = picture(box.root);
+  await workspace.close();
+  const copy = join(box.home, '..', 'copy');
+  cpSync(box.home, join(copy, 'store'), { recursive: true, preserveTimestamps: true });
+  cpSync(box.root, join(copy, 'work'), { recursive: true, preserveTimestamps: true, verbatimSymlinks: true });
+  return {
+    box,
+    old,
+    fresh,
+    reset: () => {
+      rmSync(box.home, { recursive: true, force: true });
+      rmSync(box.root, { recursive: true, force: true });
+      cpSync(join(copy, 'store'), box.home, { recursive: true, preserveTimestamps: true });
+      cpSync(join(copy, 'work'), box.root, { recursive: true, preserveTimestamps: true, verbatimSymlinks: true });
+    },
+  };
+}
+
+/** All calls with CRASH_EVERY=1; else about this many of them, spread over the operation. */
+const samples = process.env.CRASH_EVERY === '1' ? Infinity : 14;
+
+/** Runs an operation once whole to learn how many calls it makes, then again and again, dying at another call each time. */
+async function atEveryCall(
+  box: Sandbox,
+  args: string[],
+  reset: () => void,
+  check: (at: number) => Promise<void>,
+  kind = 'kill',
+): Promise<number> {
+  const log = join(box.home, '..', 'calls');
+  reset();
+  await processes.run(box, args, { FAULT_AT: '999999', FAULT_UNDER: join(box.home, '..'), FAULT_LOG: log });
+  const calls = Number(readFileSync(log, 'utf8').trim().split('\n').at(-1));
+  expect(calls).toBeGreaterThan(5);
+  const stride = Math.max(1, Math.ceil(calls / samples));
+  for (let at = 1; at <= calls; at += stride) {
+    reset();
+    const ended = await processes.run(box, args, {
+      FAULT_AT: String(at),
+      FAULT_KIND: kind,
+      FAULT_UNDER: join(box.home, '..'),
+    });
+    if (kind === 'kill') expect([at, ended.signal]).toEqual([at, 'SIGKILL']);
+    await check(at);
+  }
+  return calls;
+}
+
+describe('a process that dies', () => {
+  it('in a capture leaves the checkpoint whole or not there, and the next capture works', async () => {
+    const { box, fresh, reset } = await twoStates();
+    await atEveryCall(box, ['create', 'third'], reset, async (at) => {
+      const workspace = await box.open();
+      const names = (await workspace.list()).map((c) => c.name);
+      expect([at, names.filter((name) => name !== 'third')]).toEqual([at, ['new', 'old']]);
+      if (names.includes('third'))
+        expect(Buffer.from(await workspace.cat('third', 'edited.txt')).toString()).toBe('new');
+      expect(picture(box.root)).toEqual(fresh);
+      const next = await workspace.create({ name: 'after' });
+      expect(next.files.partial).toEqual([]);
+      await workspace.close();
+    });
+  });
+
+  it('in the fast lane never makes a later point forget what was named', async () => {
+    const { box, reset } = await twoStates();
+    await atEveryCall(box, ['tool', 'edited.txt'], reset, async (at) => {
+      // The tool ran although its capture died; the next call names another file.
+      const workspace = await box.open();
+      box.write('edited.txt', 'by the agent');
+      const next = await workspace.create({
+        trigger: 'tool',
+        paths: ['made.txt'],
+        cause: { tool: 'write', callId: null, paths: ['made.txt'] },
+      });
+      const named = (await workspace.list()).some((c) => c.cause?.paths.includes('edited.txt'));
+      const content = Buffer.from(await workspace.cat(next.id, 'edited.txt')).toString();
+      // If the dead capture became a checkpoint, its paths are read again by every later one.
+      if (named) expect([at, content]).toEqual([at, 'by the agent']);
+      await workspace.close();
+    });
+  });
+
+  it('in a restore is finished or rolled back at the next start, and can be undone', async () => {
+    const { box, old, fresh, reset } = await twoStates();
+    const outcomes = new Set<string>();
+    const untouched = gitBytes(box.root);
+    await atEveryCall(box, ['restore', 'old'], reset, async (at) => {
+      const workspace = await box.open();
+      const now = picture(box.root);
+      const finished = JSON.stringify([...now]) === JSON.stringify([...old]);
+      if (!finished) expect([at, now]).toEqual([at, fresh]);
+      outcomes.add(workspace.recovered?.outcome ?? 'none');
+      const { undo } = await workspace.undoState();
+      if (undo) {
+        await workspace.undo();
+        expect([at, picture(box.root)]).toEqual([at, fresh]);
+      } else expect([at, now]).toEqual([at, fresh]);
+      expect(gitBytes(box.root)).toBe(untouched);
+      expect(await workspace.doctor()).toEqual([]);
+      await workspace.close();
+    });
+    expect([...outcomes].sort()).toEqual(['finished', 'none', 'rolled-back']);
+  });
+
+  it('in a restore, and the user edits before the next start: the edit is kept and named', async () => {
+    const { box, reset } = await twoStates();
+    let kept = 0;
+    await atEveryCall(box, ['restore', 'old'], reset, async () => {
+      box.write('edited.txt', 'typed after the crash');
+      const workspace = await box.open();
+      expect(readFileSync(join(box.root, 'edited.txt'), 'utf8')).toBe('typed after the crash');
+      kept += workspace.recovered?.kept.filter((entry) => entry.path === 'edited.txt').length ?? 0;
+      await workspace.close();
+    });
+    expect(kept).toBeGreaterThan(0);
+  });
+
+  it('in a rename or a clean-up loses no checkpoint', async () => {
+    const { box, reset } = await twoStates();
+    for (const args of [['rename', 'old', 'older'], ['prune']])
+      await atEveryCall(box, args, reset, async (at) => {
+        const workspace = await box.open();
+        const names = (await workspace.list()).map((c) => (c.name === 'older' ? 'old' : c.name));
+        expect([at, names]).toEqual([at, ['new', 'old']]);
+        for (const checkpoint of await workspace.list())
+          expect(Buffer.from(await workspace.cat(checkpoint.id, 'same.txt')).toString()).toBe('same');
+        await workspace.create();
+        await workspace.close();
+      });
+  });
+});
+
+describe('a full disk', () => {
+  it('stops a capture with a reason, and nothing is half there', async () => {
+    const { box, fresh, reset } = await twoStates();
+    await atEveryCall(
+      box,
+      ['create', 'third'],
+      reset,
+      async (at) => {
+        const workspace = await box.open();
+        const names = (await workspace.list()).map((c) => c.name).filter((name) => name !== 'third');
+        expect([at, names]).toEqual([at, ['new', 'old']]);
+        expect(picture(box.root)).toEqual(fresh);
+        await workspace.create({ name: 'after' });
+        await workspace.close();
+      },
+      'ENOSPC',
+    );
+  });
+
+  it('stops a restore before anything is touched, or leaves what the next start finishes', async () => {
+    const { box, old, fresh, reset } = await twoStates();
+    await atEveryCall(
+      box,
+      ['restore', 'old'],
+      reset,
+      async (at) => {
+        const workspace = await box.open();
+        const now = JSON.stringify([...picture(box.root)]);
+        expect([at, [JSON.stringify([...old]), JSON.stringify([...fresh])].includes(now)]).toEqual([at, true]);
+        await workspace.close();
+      },
+      'ENOSPC',
+    );
+  });
+
+  it('has the reason disk-full', async () => {
+    const { box, reset } = await twoStates();
+    reset();
+    writeFileSync(join(box.root, 'more.txt'), 'more');
+    const { output } = await processes.run(box, ['create', 'x'], {
+      FAULT_AT: '8',
+      FAULT_KIND: 'ENOSPC',
+      FAULT_UNDER: box.home,
+    });
+    expect(output).toMatchObject({ error: { reason: 'disk-full' } });
+  });
+});

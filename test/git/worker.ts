@@ -1,0 +1,61 @@
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { build } from 'esbuild';
+import { afterAll, beforeAll } from 'vitest';
+import type { Sandbox } from './rig';
+
+const folder = import.meta.dirname;
+
+export interface WorkerOutput {
+  code: number | null;
+  signal: NodeJS.Signals | null;
+  output: unknown;
+  stderr: string;
+}
+
+export interface Worker {
+  run(box: Sandbox, args: string[], env?: NodeJS.ProcessEnv): Promise<WorkerOutput>;
+}
+
+/** Operations in real processes of their own, for tests about several of them, and about their death. */
+export function worker(): Worker {
+  let dir = '';
+  beforeAll(async () => {
+    dir = mkdtempSync(join(tmpdir(), 'checkpoints-worker-'));
+    await build({
+      entryPoints: [join(folder, 'fixtures', 'worker.ts')],
+      outfile: join(dir, 'worker.js'),
+      bundle: true,
+      platform: 'node',
+      format: 'cjs',
+      logLevel: 'error',
+    });
+  });
+  afterAll(() => rmSync(dir, { recursive: true, force: true }));
+  return {
+    run: (box, args, env = {}) =>
+      new Promise((resolve, reject) => {
+        const preload = env.FAULT_AT ? ['--require', join(folder, 'fixtures', 'fault.cjs')] : [];
+        const child = spawn(process.execPath, [...preload, join(dir, 'worker.js'), box.root, box.home, ...args], {
+          env: { ...process.env, ...env },
+          stdio: ['ignore', 'pipe', 'pipe'],
+        });
+        let stdout = '';
+        let stderr = '';
+        child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
+        child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
+        child.on('error', reject);
+        child.on('close', (code, signal) => {
+          let output: unknown = null;
+          try {
+            output = stdout === '' ? null : JSON.parse(stdout);
+          } catch {
+            output = stdout;
+          }
+          resolve({ code, signal, output, stderr });
+        });
+      }),
+  };
+}
