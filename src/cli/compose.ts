@@ -2,8 +2,10 @@ import { existsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { WorkspaceApi } from '../core/api';
+import { GatewayConversation } from '../core/conversation';
 import { CheckpointsError } from '../core/errors';
 import type { QueryIndex } from '../core/ports';
+import type { SessionGateway } from '../core/sessions';
 import type { OpenNeeds } from './command';
 import type { Globals } from './globals';
 
@@ -14,11 +16,16 @@ const wasm = path.join(__dirname, 'sql-wasm.wasm');
  * The one place of the command line where the parts are put together. Each is loaded when it is needed: help and usage errors are
  * there at once, and SQLite starts for searching and counting only.
  */
-export async function openFor(globals: Globals, needs: OpenNeeds): Promise<WorkspaceApi> {
+export async function openFor(
+  globals: Globals,
+  needs: OpenNeeds,
+  sessions: (folder: string, root: string) => Promise<SessionGateway>,
+): Promise<WorkspaceApi> {
   await checkFolder(globals.cwd);
   const { openWorkspace } = await import('../git/open');
   return openWorkspace({
     directory: globals.cwd,
+    conversation: (folder, root) => new GatewayConversation(root, () => sessions(folder, root)),
     ...(needs.index && existsSync(wasm) ? { index: openIndex } : {}),
   });
 }

@@ -6,7 +6,7 @@ import { ask } from './ask';
 import type { Invocation, OpenNeeds, Reply, Selection } from './command';
 import { openFor } from './compose';
 import type { Output } from './output';
-import { openSessions } from './sessions';
+import { openSessions, type Sessions } from './sessions';
 
 /** Runs one selected command; whatever it opened is closed again, however it ends. */
 export async function run(selection: Selection, output: Output, signal: AbortSignal): Promise<Reply> {
@@ -21,6 +21,7 @@ export async function run(selection: Selection, output: Output, signal: AbortSig
 
 class Running implements Invocation {
   private readonly opened: Array<{ close(): Promise<void> }> = [];
+  private connection: Sessions | null = null;
 
   constructor(
     private readonly selection: Selection,
@@ -37,16 +38,22 @@ class Running implements Invocation {
   }
 
   async open(needs: OpenNeeds = {}): Promise<WorkspaceApi> {
-    const workspace = await openFor(this.globals, needs);
+    const workspace = await openFor(this.globals, needs, (folder, root) => this.connect(folder, root));
     this.opened.push(workspace);
     return workspace;
   }
 
-  async sessions(workspace: WorkspaceApi): Promise<SessionGateway> {
-    this.output.progress('Connecting to OpenCode…');
-    const sessions = await openSessions(this.globals, workspace.root, workspace.folder);
-    this.opened.push(sessions);
-    return sessions.gateway();
+  sessions(workspace: WorkspaceApi): Promise<SessionGateway> {
+    return this.connect(workspace.folder, workspace.root);
+  }
+
+  private async connect(folder: string, root: string): Promise<SessionGateway> {
+    if (!this.connection) {
+      this.output.progress('Connecting to OpenCode…');
+      this.connection = await openSessions(this.globals, root, folder);
+      this.opened.push(this.connection);
+    }
+    return this.connection.gateway();
   }
 
   async confirm(question: string): Promise<void> {

@@ -67,7 +67,12 @@ export interface SnapshotStore {
   refs(): Map<CheckpointId, string>;
   read(ids: CheckpointId[]): Promise<Checkpoint[]>;
   /** Replaces a record; `change` may run again when another process was faster. */
-  update(id: CheckpointId, change: (checkpoint: Checkpoint) => Checkpoint): Promise<Checkpoint>;
+  update(
+    id: CheckpointId,
+    change: (checkpoint: Checkpoint) => Checkpoint,
+    /** The caller holds the exclusive lease. */
+    options?: { exclusive?: boolean },
+  ): Promise<Checkpoint>;
   remove(ids: CheckpointId[]): Promise<void>;
 
   diff(from: string, to: string, paths?: string[]): Promise<FileChange[]>;

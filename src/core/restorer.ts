@@ -1,5 +1,6 @@
 import type { RestoreOptions } from './api';
 import { userChanged } from './attribution';
+import type { ConversationPort, RestoredFiles } from './conversation';
 import { CheckpointsError } from './errors';
 import type {
   Checkpoint,
@@ -49,6 +50,7 @@ export class Restorer {
   constructor(
     private readonly store: SnapshotStore,
     private readonly task: TaskPort | null,
+    private readonly conversation: ConversationPort | null = null,
   ) {}
 
   async plan(job: Omit<RestoreJob, 'compose'>): Promise<RestorePlan> {
@@ -63,6 +65,7 @@ export class Restorer {
       entries: planned.entries,
       massDelete: planned.massDelete,
       fileCount: planned.fileCount,
+      ...(scope.includes('conversation') ? { conversation: await this.talk().plan(target) } : {}),
       ...(scope.includes('task') ? { task: target.task } : {}),
     };
   }
@@ -73,6 +76,11 @@ export class Restorer {
       throw new CheckpointsError('no-conversation', `The checkpoint "${target.title}" has no conversation.`);
     if (scope.includes('task') && (!this.task || target.task === null))
       throw new CheckpointsError('no-task', `The checkpoint "${target.title}" has no task state.`);
+  }
+
+  private talk(): ConversationPort {
+    if (this.conversation) return this.conversation;
+    throw new CheckpointsError('server-unreachable', 'There is no way to OpenCode from here.');
   }
 
   /** `look`: for people, with the flags that cost reading older checkpoints. */
@@ -139,6 +147,11 @@ export class Restorer {
 
   async run(job: RestoreJob): Promise<RestoreResult> {
     this.check(job);
+    if (job.scope.includes('conversation')) {
+      // What can be known beforehand is known before any file is touched.
+      await this.talk().plan(job.target);
+      if (!job.options.force) await this.talk().refuseBusy(job.target);
+    }
     return this.store.exclusively(job.operation, lockWaitMs, job.options.signal, () => this.runAlone(job));
   }
 
@@ -195,26 +208,79 @@ export class Restorer {
       scope.includes('files') && !job.changes ? planFolders(target, facts, covers) : { make: [], remove: [] };
     const kept = planned.entries.filter((entry) => entry.action === 'keep');
     const skipped = planned.entries.filter((entry) => entry.action === 'skip');
-    const result = await this.store.apply({
+    const applied = {
       safety: safety.id,
+      record: { operation: job.operation, target: target.id, scope, session: null, kept: kept.length },
+      foreign: target.origin !== null,
+    };
+    const result = await this.store.apply({
+      ...applied,
       tree: facts.tree,
       changes: planned.changes,
       makeFolders: folders.make,
       removeFolders: folders.remove,
-      record: { operation: job.operation, target: target.id, scope, session: null, kept: kept.length },
-      foreign: target.origin !== null,
       signal: options.signal,
       onProgress: options.onProgress,
     });
-    if (scope.includes('task')) await this.task?.replace(target.task);
+    const session = await this.orElse(
+      () => this.taskAndConversation(job, result),
+      async () => {
+        const touched = new Set([...result.restored, ...result.deleted]);
+        await this.store.apply({
+          ...applied,
+          tree: result.tree,
+          changes: planned.changes
+            .filter((change) => touched.has(change.path))
+            .map(({ path, before, after }) => ({ path, before: after, after: before })),
+          makeFolders: folders.remove,
+          removeFolders: folders.make,
+        });
+        if (scope.includes('task')) await this.task?.replace(safety.task);
+        await this.store.update(safety.id, (checkpoint) => ({ ...checkpoint, restore: null }), { exclusive: true });
+      },
+    );
+    if (session)
+      await this.store.update(
+        safety.id,
+        ({ restore, ...rest }) => ({ ...rest, restore: restore && { ...restore, session: session.id } }),
+        { exclusive: true },
+      );
     const reasons = (entries: PlanEntry[]) => entries.map(({ path, reason }) => ({ path, reason: reason ?? '' }));
     return {
       restored: result.restored,
       deleted: result.deleted,
       kept: reasons(kept),
       skipped: [...reasons(skipped), ...result.skipped],
-      session: null,
+      session,
       undo: safety.id,
     };
+  }
+
+  private async taskAndConversation(
+    { target, scope }: RestoreJob,
+    files: RestoredFiles,
+  ): Promise<{ id: string } | null> {
+    if (scope.includes('task')) await this.task?.replace(target.task);
+    if (!scope.includes('conversation')) return null;
+    return this.talk().fork(target, scope.includes('files') ? files : null);
+  }
+
+  /** Rolls back when `work` fails; a rollback that fails, too, is told together with the reason for it. */
+  private async orElse<T>(work: () => Promise<T>, rollBack: () => Promise<void>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      try {
+        await rollBack();
+      } catch (second) {
+        const text = (one: unknown): string => (one instanceof Error ? one.message : String(one));
+        throw new CheckpointsError(
+          CheckpointsError.is(error) ? error.reason : 'server-failed',
+          `${text(error)} The files are as they were at the checkpoint: taking them back failed, too (${text(second)}).`,
+          { cause: error },
+        );
+      }
+      throw error;
+    }
   }
 }

@@ -12,6 +12,7 @@ import type {
   WorkspaceEvent,
 } from './api';
 import type { Config } from './config';
+import type { ConversationPort } from './conversation';
 import { CheckpointsError } from './errors';
 import { Emitter } from './emitter';
 import { matches } from './filter';
@@ -40,6 +41,7 @@ export interface WorkspaceDependencies {
   /** Without it, lists are read from the store itself. */
   index?: QueryIndex | null;
   task?: TaskPort | null;
+  conversation?: ConversationPort | null;
   clock?: () => number;
 }
 
@@ -59,7 +61,7 @@ export class Workspace implements WorkspaceApi {
 
   constructor(private readonly deps: WorkspaceDependencies) {
     this.store = deps.store;
-    this.restorer = new Restorer(deps.store, deps.task ?? null);
+    this.restorer = new Restorer(deps.store, deps.task ?? null, deps.conversation ?? null);
   }
 
   get root(): string {

@@ -1,3 +1,4 @@
+import type { ConversationPort } from '../core/conversation';
 import { loadConfig, storeHome, type Config } from '../core/config';
 import type { QueryIndex } from '../core/ports';
 import type { TaskPort } from '../core/restorer';
@@ -15,6 +16,7 @@ export interface OpenOptions {
   /** Given the workspace's folder in the store, an index for lists; without one they are read from the store. */
   index?: (folder: string) => Promise<QueryIndex>;
   task?: (folder: string, root: string) => TaskPort;
+  conversation?: (folder: string, root: string) => ConversationPort;
   env?: NodeJS.ProcessEnv;
   log?: (message: string) => void;
 }
@@ -30,7 +32,13 @@ export async function openWorkspace(options: OpenOptions): Promise<Workspace> {
   const config = (): Config => loadConfig(root, layout.folder, env).config;
   const store = new GitStore(root, layout, file, config, options.log);
   const index = options.index ? await options.index(layout.folder) : null;
-  const workspace = new Workspace({ store, config, index, task: options.task?.(layout.folder, root) ?? null });
+  const workspace = new Workspace({
+    store,
+    config,
+    index,
+    task: options.task?.(layout.folder, root) ?? null,
+    conversation: options.conversation?.(layout.folder, root) ?? null,
+  });
   await workspace.recover();
   return workspace;
 }

@@ -271,7 +271,12 @@ export class GitStore implements SnapshotStore {
     return records.filter((record): record is Checkpoint => record !== null);
   }
 
-  async update(id: CheckpointId, change: (checkpoint: Checkpoint) => Checkpoint): Promise<Checkpoint> {
+  async update(
+    id: CheckpointId,
+    change: (checkpoint: Checkpoint) => Checkpoint,
+    options: { exclusive?: boolean } = {},
+  ): Promise<Checkpoint> {
+    if (options.exclusive) return this.updateLeased(id, change);
     const lease = await this.leases.shared('update', 15_000);
     try {
       return await this.updateLeased(id, change);
