@@ -1,6 +1,6 @@
 // The environment of a suite: everything a test could write to by default lies in one temporary folder.
 import { randomUUID } from 'node:crypto';
-import { mkdir, mkdtemp, realpath } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, realpath } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -11,6 +11,8 @@ const FOREIGN =
 /** The folder of one run: `logs` is kept when something fails, the rest never. */
 export async function makeRunFolder() {
   const root = await realpath(await mkdtemp(join(tmpdir(), 'checkpoints-test-')));
+  // Tests that become another user for a moment must still reach their files.
+  await chmod(root, 0o755);
   await mkdir(join(root, 'logs'));
   return root;
 }
@@ -32,7 +34,8 @@ export async function suiteEnvironment(runRoot, name, { cache, tools = {}, base 
     TMPDIR: join(work, 'tmp'),
     TEST_ARTIFACTS: artifacts,
   };
-  for (const folder of Object.values(dirs)) await mkdir(folder, { recursive: true, mode: 0o700 });
+  for (const folder of Object.values(dirs)) await mkdir(folder, { recursive: true });
+  await chmod(dirs.XDG_RUNTIME_DIR, 0o700);
   const kept = Object.entries(base).filter(([key]) => !FOREIGN.test(key));
   const env = {
     ...Object.fromEntries(kept),
