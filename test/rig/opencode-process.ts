@@ -1,5 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { createWriteStream } from 'node:fs';
+import { createWriteStream, readdirSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 
 /** A child process that cannot outlive the test: not when it fails, not when its process is killed. */
@@ -70,11 +70,31 @@ export async function startGuarded(
 }
 
 function signal(group: number, name: NodeJS.Signals): void {
+  kill(-group, name);
+}
+
+function kill(pid: number, name: NodeJS.Signals): void {
   try {
-    process.kill(-group, name);
+    process.kill(pid, name);
   } catch (error) {
-    // ESRCH: the whole group is gone already, which is what we want.
+    // ESRCH: it is gone already, which is what we want.
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}
+
+/** Ends what still runs with this HOME, whatever group it put itself into: shells of a killed server, daemons. */
+export function sweep(home: string): void {
+  if (process.platform !== 'linux') return;
+  for (const pid of readdirSync('/proc').map(Number)) {
+    if (!(pid > 0) || pid === process.pid) continue;
+    let environment: string;
+    try {
+      environment = readFileSync(`/proc/${pid}/environ`, 'utf8');
+    } catch {
+      // Gone meanwhile, or another user's: not ours in either case.
+      continue;
+    }
+    if (environment.split('\0').includes(`HOME=${home}`)) kill(pid, 'SIGKILL');
   }
 }
 

@@ -6,7 +6,7 @@ import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { locate } from './install.mjs';
 import { isolatedEnv, scriptedConfig, type Generation, type Permissions } from './opencode-config';
-import { freePort, startGuarded, until, type GuardedProcess } from './opencode-process';
+import { freePort, startGuarded, sweep, until, type GuardedProcess } from './opencode-process';
 import type { Script } from './script';
 import { startScriptedModel, type ScriptedModel } from './scripted-model';
 
@@ -215,7 +215,9 @@ export class OpenCode {
   async dispose(): Promise<void> {
     await this.stop();
     if (this.ownsModel) await this.model.close();
-    if (this.ownsHome) await rm(this.home, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
+    if (!this.ownsHome) return;
+    sweep(this.home);
+    await rm(this.home, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
   }
 
   /** The first request for a folder loads its configuration and plugins: done here, so that no test waits for it. */
