@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { WorkspaceApi } from '../core/api';
 import type { SessionGateway } from '../core/sessions';
+import type { TaskService } from '../core/task-service';
 import { addGlobals, type Globals, readGlobals } from './globals';
 import type { Output } from './output';
 
@@ -19,6 +20,8 @@ export interface Invocation {
   /** Aborted by Ctrl+C. */
   readonly signal: AbortSignal;
   open(options?: OpenNeeds): Promise<WorkspaceApi>;
+  /** The same workspace and its task. */
+  openTask(): Promise<Opened>;
   /** OpenCode's server; started if need be, and stopped with the command if it was. */
   sessions(workspace: WorkspaceApi): Promise<SessionGateway>;
   /** Throws `cancelled` on no, and `needs-confirmation` where nobody can be asked. */
@@ -28,6 +31,11 @@ export interface Invocation {
   /** For what `--yes` does not answer: the word has to be typed. */
   confirmByWord(question: string, word: string): Promise<boolean>;
   readStdin(): Promise<string>;
+}
+
+export interface Opened {
+  workspace: WorkspaceApi;
+  task: TaskService;
 }
 
 export interface OpenNeeds {

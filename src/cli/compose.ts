@@ -1,12 +1,14 @@
 import { existsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
-import type { WorkspaceApi } from '../core/api';
+import { loadConfig } from '../core/config';
 import { GatewayConversation } from '../core/conversation';
 import { CheckpointsError } from '../core/errors';
 import type { QueryIndex } from '../core/ports';
 import type { SessionGateway } from '../core/sessions';
-import type { OpenNeeds } from './command';
+import { TaskService } from '../core/task-service';
+import { TaskStore } from '../core/task-store';
+import type { Opened, OpenNeeds } from './command';
 import type { Globals } from './globals';
 
 /** In a build it lies beside the bundle. */
@@ -20,14 +22,22 @@ export async function openFor(
   globals: Globals,
   needs: OpenNeeds,
   sessions: (folder: string, root: string) => Promise<SessionGateway>,
-): Promise<WorkspaceApi> {
+): Promise<Opened> {
   await checkFolder(globals.cwd);
   const { openWorkspace } = await import('../git/open');
-  return openWorkspace({
+  let task: TaskService | null = null;
+  const workspace = await openWorkspace({
     directory: globals.cwd,
+    task: (folder, root) => (task = taskOf(folder, root)),
     conversation: (folder, root) => new GatewayConversation(root, () => sessions(folder, root)),
     ...(needs.index && existsSync(wasm) ? { index: openIndex } : {}),
   });
+  return { workspace, task: task ?? taskOf(workspace.folder, workspace.root) };
+}
+
+function taskOf(folder: string, root: string): TaskService {
+  const { config } = loadConfig(root, folder);
+  return new TaskService(new TaskStore({ folder, root, exportState: config['task.exportState'] }));
 }
 
 async function openIndex(folder: string): Promise<QueryIndex> {

@@ -7,6 +7,7 @@ import { registerEditCommands } from './commands/edit';
 import { registerOriginalsCommands } from './commands/originals';
 import { registerRestoreCommands } from './commands/restore';
 import { registerStoreCommands } from './commands/store';
+import { registerTaskCommands } from './commands/task';
 import { addGlobals } from './globals';
 import { UsageError } from './usage';
 
@@ -62,6 +63,7 @@ function build(select: Select, print: (text: string) => void): Command {
   registerEditCommands(program, select);
   registerOriginalsCommands(program, select);
   registerStoreCommands(program, select);
+  registerTaskCommands(program, select);
   return program;
 }
 

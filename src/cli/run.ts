@@ -3,7 +3,7 @@ import type { WorkspaceApi } from '../core/api';
 import type { SessionGateway } from '../core/sessions';
 import { CheckpointsError } from '../core/errors';
 import { ask } from './ask';
-import type { Invocation, OpenNeeds, Reply, Selection } from './command';
+import type { Invocation, Opened, OpenNeeds, Reply, Selection } from './command';
 import { openFor } from './compose';
 import type { Output } from './output';
 import { openSessions, type Sessions } from './sessions';
@@ -38,9 +38,17 @@ class Running implements Invocation {
   }
 
   async open(needs: OpenNeeds = {}): Promise<WorkspaceApi> {
-    const workspace = await openFor(this.globals, needs, (folder, root) => this.connect(folder, root));
-    this.opened.push(workspace);
-    return workspace;
+    return (await this.openAll(needs)).workspace;
+  }
+
+  openTask(): Promise<Opened> {
+    return this.openAll({});
+  }
+
+  private async openAll(needs: OpenNeeds): Promise<Opened> {
+    const opened = await openFor(this.globals, needs, (folder, root) => this.connect(folder, root));
+    this.opened.push(opened.workspace);
+    return opened;
   }
 
   sessions(workspace: WorkspaceApi): Promise<SessionGateway> {
