@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { fromExit, fromHost, fromVitest } from './results.mjs';
 
+/** A net under a suite that hangs, wide enough for a slow and busy machine. */
 const minutes = (n) => n * 60_000;
 const bin = (name, file) => join('node_modules', name, file);
 
@@ -9,14 +10,14 @@ const bin = (name, file) => join('node_modules', name, file);
 const commands = (name, ...all) => ({
   name,
   needs: ['modules'],
-  timeoutMs: minutes(10),
+  timeoutMs: minutes(15),
   commands: () => all,
   read: ({ result, log }) => fromExit(name, result, log),
 });
 
 const vitest = (name, options) => ({
   name,
-  timeoutMs: minutes(20),
+  timeoutMs: minutes(40),
   ...options,
   needs: ['modules', 'git', ...(options.needs ?? [])],
   commands: ({ report }) => [
@@ -38,14 +39,14 @@ export const suites = [
   commands('lint', [bin('eslint', 'bin/eslint.js'), '.'], [bin('prettier', 'bin/prettier.cjs'), '--check', '.']),
   vitest('unit', { build: 'development', needs: ['sqlite'] }),
   vitest('git', { build: 'development' }),
-  vitest('opencode', { build: 'development', needs: ['opencodeV1', 'opencodeV2'], timeoutMs: minutes(30) }),
+  vitest('opencode', { build: 'development', needs: ['opencodeV1', 'opencodeV2'], timeoutMs: minutes(60) }),
   {
     name: 'host',
     needs: ['modules', 'git', 'chromium', 'vscode', 'opencodeV1', 'opencodeV2'],
     // A desktop VS Code is downloaded by @vscode/test-electron, and needs neither the server nor the browser.
     needsOnDesktop: ['modules', 'git'],
     build: 'development',
-    timeoutMs: minutes(20),
+    timeoutMs: minutes(40),
     commands: ({ desktop }) => [['test/rig/run-host.mjs', ...(desktop ? ['--desktop'] : [])]],
     env: ({ report }) => ({ HOST_RESULT: report }),
     read: ({ report }) => fromHost(report),
@@ -53,7 +54,7 @@ export const suites = [
   vitest('e2e', {
     build: 'package',
     needs: ['chromium', 'vscode', 'opencodeV1', 'opencodeV2'],
-    timeoutMs: minutes(30),
+    timeoutMs: minutes(60),
   }),
 ];
 
