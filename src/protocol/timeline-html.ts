@@ -35,8 +35,8 @@ export function timelineHtml(options: TimelineHtmlOptions): string {
 <link rel="stylesheet" id="vscode-codicon-stylesheet" href="${escape(codiconUri)}">
 <link rel="stylesheet" href="${escape(styleUri)}">
 </head>
-<body>
-<checkpoints-timeline data-placement="${placement}"></checkpoints-timeline>
+<body data-placement="${placement}">
+<checkpoints-timeline></checkpoints-timeline>
 <script type="module" nonce="${escape(nonce)}" src="${escape(scriptUri)}"></script>
 </body>
 </html>

@@ -242,7 +242,7 @@ async function respond(folder: string, url: URL, host: string): Promise<Answer> 
     })
       // VS Code adds the theme itself, before everything of ours.
       .replace('<link', `<link rel="stylesheet" href="/theme-${theme}.css"><link`)
-      .replace('<body>', `<body class="${bodyClass[theme]}">`);
+      .replace('<body', `<body class="${bodyClass[theme]}"`);
     return { status: 200, type: 'text/html', body: html, csp: timelineCsp(origin, nonce) };
   }
   if (url.pathname === '/favicon.ico') return { status: 204, type: 'image/x-icon', body: '' };

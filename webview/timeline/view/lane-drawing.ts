@@ -1,5 +1,6 @@
 import { nothing, svg, type SVGTemplateResult } from 'lit';
-import type { Layout } from '../model/layout';
+import { repeat } from 'lit/directives/repeat.js';
+import type { Item, Layout } from '../model/layout';
 import type { LaneLine } from '../model/lanes';
 import { foldShape, pointShape, toneClass } from './points';
 
@@ -30,7 +31,10 @@ export interface LaneDrawing {
   selected: string | null;
 }
 
-/** The graph for the drawn rows alone; y is measured from the first of them. */
+/**
+ * The graph for the drawn rows alone. y is measured from the first row of all, and the picture's view box moves instead:
+ * so a point that stays in sight while one scrolls is not touched.
+ */
 export function drawLanes(drawing: LaneDrawing): SVGTemplateResult {
   const { layout, start, end, geometry: g, tones, selected } = drawing;
   const selectedItem = selected === null ? undefined : layout.items[layout.where.get(selected) ?? -1];
@@ -41,11 +45,11 @@ export function drawLanes(drawing: LaneDrawing): SVGTemplateResult {
     ${lines.map((line) => {
       const classes = `lane ${toneClass(tone(line.session))}${line.session === emphasised ? ' emphasised' : ''}`;
       return svg`<path class=${classes} d=${linePath(line, start, end, g)}></path>
-        ${line.orphan ? svg`<path class="${classes} orphan" d=${stub(line, start, g)}></path>` : nothing}`;
+        ${line.orphan ? svg`<path class="${classes} orphan" d=${stub(line, g)}></path>` : nothing}`;
     })}
-    ${layout.items.slice(start, end).map((item, offset) => {
+    ${repeat(layout.items.slice(start, end), itemKey, (item, offset) => {
       if (item.kind === 'day') return nothing;
-      const [x, y] = [laneX(g, item.column), (offset + 0.5) * g.rowHeight];
+      const [x, y] = [laneX(g, item.column), (start + offset + 0.5) * g.rowHeight];
       if (item.kind === 'fold' && !item.open) return foldShape(tone(item.session), x, y);
       if (item.kind === 'fold') return nothing;
       const { row, status } = item;
@@ -65,13 +69,17 @@ export function drawLanes(drawing: LaneDrawing): SVGTemplateResult {
   `;
 }
 
+const cut = 50;
+const itemKey = (item: Item): string => item.key;
+
 /** Straight down its column, and at a fork in a bow into the point it branched off. */
 function linePath(line: LaneLine, start: number, end: number, g: Geometry): string {
-  const y = (index: number): number => (index - start + 0.5) * g.rowHeight;
+  const y = (index: number): number => (index + 0.5) * g.rowHeight;
   const x = laneX(g, line.column);
-  const top = Math.max(y(line.top), -g.rowHeight);
-  const bottomLimit = (end - start + 1) * g.rowHeight;
-  if (line.fork === null || line.fork > end) {
+  // Cut far out of sight, in steps: the path changes once per so many rows, not with each.
+  const top = Math.max(y(line.top), (Math.floor(start / cut) - 1) * cut * g.rowHeight);
+  const bottomLimit = (Math.ceil(end / cut) + 1) * cut * g.rowHeight;
+  if (line.fork === null || y(line.fork) > bottomLimit) {
     const bottom = line.fork === null ? y(line.bottom) : bottomLimit;
     return `M${x} ${top}V${Math.max(top, Math.min(bottom, bottomLimit))}`;
   }
@@ -82,7 +90,7 @@ function linePath(line: LaneLine, start: number, end: number, g: Geometry): stri
 }
 
 /** What it branched off is filtered away or gone: the line trails off. */
-function stub(line: LaneLine, start: number, g: Geometry): string {
-  const y = (line.bottom - start + 0.5) * g.rowHeight;
+function stub(line: LaneLine, g: Geometry): string {
+  const y = (line.bottom + 0.5) * g.rowHeight;
   return `M${laneX(g, line.column)} ${y}v${g.rowHeight * 0.9}`;
 }

@@ -1,7 +1,8 @@
 import { html, LitElement, nothing, type TemplateResult } from 'lit';
 import { customElement, property } from 'lit/decorators.js';
+import { guard } from 'lit/directives/guard.js';
 import { repeat } from 'lit/directives/repeat.js';
-import type { TimeFormat } from '../model/dates';
+import { dayOf, type TimeFormat } from '../model/dates';
 import { keyIntent, type Intent } from '../model/keys';
 import type { DayItem, FoldItem, Layout, PointItem } from '../model/layout';
 import type { TimelineStore } from '../model/store';
@@ -31,7 +32,14 @@ export class TimelineList extends LitElement {
 
   private drawn: Layout | null = null;
   private revealed: object | null = null;
-  private readonly resize = new ResizeObserver(() => this.requestUpdate());
+  /** Read from the DOM only when told that they changed: asking in between would make the browser lay out twice a frame. */
+  private top = 0;
+  private height = 0;
+  private start = 0;
+  private readonly resize = new ResizeObserver(([entry]) => {
+    this.height = entry?.contentRect.height ?? 0;
+    this.requestUpdate();
+  });
 
   protected override createRenderRoot(): HTMLElement {
     return this;
@@ -62,8 +70,8 @@ export class TimelineList extends LitElement {
 
   private get viewport(): Viewport {
     return {
-      scrollTop: this.scroller?.scrollTop ?? 0,
-      height: this.clientHeight,
+      scrollTop: this.top,
+      height: this.height || this.clientHeight,
       rowHeight,
       count: this.store.items().length,
     };
@@ -73,6 +81,7 @@ export class TimelineList extends LitElement {
     const { store, time } = this;
     const { layout } = store.view;
     const { start, end } = visibleSlice(this.viewport, overscan);
+    this.start = start;
     const { selected, marks } = store.state;
     const g = geometry(layout.columns, rowHeight, this.pageWidth);
     const context: RowContext = {
@@ -107,9 +116,18 @@ export class TimelineList extends LitElement {
             ${repeat(
               layout.items.slice(start, end),
               (item) => item.key,
-              (item) => rowTemplate(item, context),
+              (item) =>
+                guard([item, context.data, dayOf(context.now), item.key === context.selected, marks, store.fresh], () =>
+                  rowTemplate(item, context),
+                ),
             )}
-            <svg class="lanes" aria-hidden="true" width=${g.width} height=${(end - start) * rowHeight}>
+            <svg
+              class="lanes"
+              aria-hidden="true"
+              width=${g.width}
+              height=${(end - start) * rowHeight}
+              viewBox="0 ${start * rowHeight} ${g.width} ${(end - start) * rowHeight}"
+            >
               ${drawLanes({ layout, start, end, geometry: g, tones: store.data.tones, selected: context.selected })}
             </svg>
           </div>
@@ -121,7 +139,7 @@ export class TimelineList extends LitElement {
   protected override updated(): void {
     const { store } = this;
     const { layout } = store.view;
-    const { start } = visibleSlice(this.viewport, overscan);
+    const { start } = this;
     const g = geometry(layout.columns, rowHeight, this.pageWidth);
     const space = this.querySelector<HTMLElement>('.list-space');
     space?.style.setProperty('height', `${layout.items.length * rowHeight}px`);
@@ -150,13 +168,17 @@ export class TimelineList extends LitElement {
     else if (scroll === null && selected !== null && this.store.view.filter.terms.length > 0)
       this.bringIntoView(selected);
     else if (scroll === null) this.jump(0);
-    // A scroll area clamps to its new height by itself, without an event when nothing moved.
+    // A list that became shorter was clamped by the browser.
+    this.top = scroller.scrollTop;
     this.requestUpdate();
   }
 
   private jump(top: number): void {
     const { scroller } = this;
-    if (scroller && Math.abs(scroller.scrollTop - top) > 0.5) scroller.scrollTop = top;
+    if (!scroller) return;
+    if (Math.abs(this.top - top) > 0.5) scroller.scrollTop = top;
+    // The browser may have clamped it.
+    this.top = scroller.scrollTop;
   }
 
   private bringIntoView(key: string): void {
@@ -175,6 +197,7 @@ export class TimelineList extends LitElement {
   }
 
   private readonly onScroll = (): void => {
+    this.top = this.scroller?.scrollTop ?? 0;
     const { items } = this.store.view.layout;
     const { scrollTop } = this.viewport;
     let index = Math.floor(scrollTop / rowHeight);

@@ -55,7 +55,7 @@ function foldRow(item: FoldItem, context: RowContext): TemplateResult {
     <span class="unseen">${describeItem(item, data, time, now)}</span>
     <span class="preview" aria-hidden="true">${item.open ? '' : titles}</span>
     ${headLabel(item, context)}
-    <span class="time" aria-hidden="true">${time.clock(newest)}</span>
+    <span class="tail" aria-hidden="true"><span class="time">${time.clock(newest)}</span></span>
   </div>`;
 }
 
@@ -96,16 +96,18 @@ function pointRow(item: PointItem, context: RowContext): TemplateResult {
         : nothing
     }
     ${headLabel(item, context)}
-    <span class="inline" aria-hidden="true">
-      <button tabindex="-1" title="Compare with Working Files" @click=${(e: Event) => onInline(e, key, 'compare')}>
-        <span class="codicon codicon-compare-changes"></span>
-      </button>
-      <button tabindex="-1" title="Restore…" @click=${(e: Event) => onInline(e, key, 'restore')}>
-        <span class="codicon codicon-discard"></span>
-      </button>
+    <span class="tail" aria-hidden="true">
+      <span class="inline">
+        <button tabindex="-1" title="Compare with Working Files" @click=${(e: Event) => onInline(e, key, 'compare')}>
+          <span class="codicon codicon-compare-changes"></span>
+        </button>
+        <button tabindex="-1" title="Restore…" @click=${(e: Event) => onInline(e, key, 'restore')}>
+          <span class="codicon codicon-discard"></span>
+        </button>
+      </span>
+      ${row.changes ? fileCounts(row.changes) : nothing}
+      <span class="time">${time.clock(row.t)}</span>
     </span>
-    ${row.changes ? fileCounts(row.changes) : nothing}
-    <span class="time" aria-hidden="true">${time.clock(row.t)}</span>
   </div>`;
 }
 
@@ -125,7 +127,7 @@ function headLabel(item: PointItem | FoldItem, { data }: RowContext): TemplateRe
 }
 
 function fileCounts([added, modified, deleted]: [number, number, number]): TemplateResult {
-  return html`<span class="counts" aria-hidden="true">
+  return html`<span class="counts">
     ${added > 0 ? html`<span class="added">+${count(added)}</span>` : nothing}
     ${modified > 0 ? html`<span class="modified">~${count(modified)}</span>` : nothing}
     ${deleted > 0 ? html`<span class="deleted">−${count(deleted)}</span>` : nothing}
