@@ -1,4 +1,7 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { watchSessions } from '../../src/core/session-watch';
 import type { SessionEvent, SessionGateway } from '../../src/core/sessions';
 import { startOpenCode, until, type OpenCode } from '../rig/opencode';
 import { todos, write } from '../rig/script';
@@ -87,6 +90,58 @@ describe.each(generations)('events of %s', (generation) => {
     expect((await gateway.list(server.workspace)).map(({ id }) => id)).toContain(missed);
     const later = await server.createSession('After the gap');
     await seen((event) => event.type === 'session' && event.session === later);
+  });
+
+  it('catches up on what happened while it was away', async () => {
+    const kept = await server.createSession('Kept');
+    const doomed = await server.createSession('Doomed');
+    const watched: SessionEvent[] = [];
+    const stop = new AbortController();
+    const watching = watchSessions(gateway, server.workspace, (event) => watched.push(event), stop.signal);
+    const told = (type: string, session: string, change?: string): Promise<true> =>
+      until(
+        () =>
+          watched.some(
+            (event) =>
+              event.type === type &&
+              'session' in event &&
+              event.session === session &&
+              (change === undefined || (event.type === 'session' && event.change === change)),
+          ),
+        60_000,
+        () => `${type} ${change} is not among ${JSON.stringify(watched)}`,
+      );
+    await until(
+      () => watched.some(({ type }) => type === 'connected'),
+      30_000,
+      () => 'never connected',
+    );
+    await server.kill();
+    // Another process goes on with the same data meanwhile: no event of it ever reaches the first one.
+    const other = await startOpenCode({ generation, sharing: server });
+    const born = await other.createSession('Born in the gap');
+    await other.turn(kept, 'said in the gap');
+    await other.call('DELETE', `${generation === 'v1' ? '' : '/api'}/session/${doomed}`);
+    await other.dispose();
+    await server.start();
+    await told('session', born, 'created');
+    await told('session', doomed, 'deleted');
+    await told('session', kept, 'updated');
+    await told('message', kept);
+    // And goes on, for this folder only.
+    const foreign = join(server.home, 'foreign');
+    await mkdir(foreign, { recursive: true });
+    await server.call(
+      'POST',
+      generation === 'v1' ? `/session?directory=${encodeURIComponent(foreign)}` : '/api/session',
+      generation === 'v1' ? { title: 'Foreign' } : { title: 'Foreign', location: { directory: foreign } },
+    );
+    const last = await server.createSession('Afterwards');
+    await told('session', last, 'created');
+    stop.abort();
+    await watching;
+    const folders = watched.flatMap((event) => (event.type === 'session' ? [event.directory] : []));
+    expect(new Set(folders)).toEqual(new Set([server.workspace]));
   });
 
   it('ends when asked to, also while there is no server', async () => {

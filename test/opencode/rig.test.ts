@@ -1,5 +1,9 @@
+import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { build } from 'esbuild';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startOpenCode, until, type Generation, type OpenCode } from '../rig/opencode';
 import { edit, patch, shell, subagent, write } from '../rig/script';
@@ -135,6 +139,45 @@ describe.each(generations)('the OpenCode rig on %s, with options', (generation) 
       expect(existsSync(join(server.workspace, '.git'))).toBe(false);
     } finally {
       await server.dispose();
+    }
+  });
+});
+
+describe('a guarded process', () => {
+  it('ends when the test process is killed', async () => {
+    const home = await mkdtemp(join(tmpdir(), 'guarded-'));
+    try {
+      const bundle = join(home, 'starter.cjs');
+      const source = `
+        import { startGuarded } from './opencode-process';
+        const options = { cwd: '/', env: process.env, logFile: process.argv[2] };
+        void startGuarded('sleep', ['600'], options).then(({ pid }) => process.stdout.write(String(pid)));
+        setInterval(() => undefined, 1000);`;
+      await build({
+        stdin: { contents: source, resolveDir: join(__dirname, '..', 'rig'), loader: 'ts' },
+        bundle: true,
+        platform: 'node',
+        format: 'cjs',
+        outfile: bundle,
+      });
+      const starter = spawn(process.execPath, [bundle, join(home, 'log')], { stdio: ['ignore', 'pipe', 'inherit'] });
+      const pid = await new Promise<number>((resolve) => starter.stdout.once('data', (data) => resolve(Number(data))));
+      expect(process.kill(pid, 0)).toBe(true);
+      starter.kill('SIGKILL');
+      await until(
+        () => {
+          try {
+            process.kill(pid, 0);
+            return false;
+          } catch {
+            return true;
+          }
+        },
+        10_000,
+        () => 'it outlived its test',
+      );
+    } finally {
+      await rm(home, { recursive: true });
     }
   });
 });
