@@ -65,6 +65,8 @@ export default tseslint.config(
       eqeqeq: ['error', 'always'],
     },
   },
+  // Preloaded with `node --require`, so it has to be CommonJS.
+  { files: ['**/*.cjs'], rules: { '@typescript-eslint/no-require-imports': 'off' } },
   { files: ['src/**/*.ts'], rules: { 'no-console': 'error' } },
   { files: ['src/cli/**/*.ts'], rules: { 'no-console': 'off' } },
   ...Object.entries(allowed).map(([folder, may]) => layer(folder, may)),

@@ -4,7 +4,7 @@ import { CheckpointsError } from '../core/errors';
 import type { PathReason } from '../core/model';
 import type { Exclusions } from './exclusions';
 import { FileReader, type Found } from './file-reader';
-import type { PackWriter } from './pack-writer';
+import { hashObject, type PackWriter } from './pack-writer';
 import type { Leaf } from './trees';
 
 export interface ReadResult {
@@ -22,8 +22,12 @@ export async function readPaths(
   exclusions: Exclusions,
   maxFileSize: number,
   writer: PackWriter,
-  signal?: AbortSignal,
-  onFound?: (path: string, found: Found, oid: string) => void,
+  options: {
+    signal?: AbortSignal;
+    onFound?: (path: string, found: Found, oid: string) => void;
+    /** What the store surely has at these paths: the same content is not written again. */
+    known?: Map<string, Leaf | null>;
+  } = {},
 ): Promise<ReadResult> {
   const reader = new FileReader(root, maxFileSize);
   const result: ReadResult = { leaves: new Map(), skipped: [], partial: [], bytes: 0 };
@@ -40,10 +44,11 @@ export async function readPaths(
     switch (found.kind) {
       case 'file':
       case 'link': {
-        const oid = writer.add('blob', found.data);
+        const oid = hashObject('blob', found.data, writer.algorithm);
+        if (options.known?.get(path)?.oid !== oid) writer.add('blob', found.data, oid);
         result.leaves.set(path, { mode: found.mode, oid });
         result.bytes += found.data.length;
-        onFound?.(path, found, oid);
+        options.onFound?.(path, found, oid);
         break;
       }
       case 'too-large':
@@ -59,7 +64,7 @@ export async function readPaths(
     }
     if (writer.full) await writer.flush();
     if (Date.now() > sliceEnds) {
-      if (signal?.aborted) throw new CheckpointsError('cancelled', 'Cancelled.');
+      if (options.signal?.aborted) throw new CheckpointsError('cancelled', 'Cancelled.');
       await new Promise((next) => setImmediate(next));
       sliceEnds = Date.now() + 15;
     }

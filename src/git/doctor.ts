@@ -91,8 +91,10 @@ async function checkRefs(store: GitStore, report: Report): Promise<void> {
       writeFileDurably(aside, readOr(join(store.layout.gitDir, ref)) ?? '');
       rmSync(join(store.layout.gitDir, ref), { force: true });
     });
+  // One walk over everything; only when something is missing, which checkpoint it is.
+  if (refs.size === 0 || (await missingBelow(store, [...refs.values()])) === null) return;
   for (const [name, commit] of refs) {
-    const lost = await missingBelow(store, commit);
+    const lost = await missingBelow(store, [commit]);
     if (!lost) continue;
     const isBase = name === 'base' || name === 'scan';
     const what = isBase ? `refs/${name}` : `The checkpoint ${name.replace(/^checkpoints\//, '')}`;
@@ -105,8 +107,8 @@ async function checkRefs(store: GitStore, report: Report): Promise<void> {
   }
 }
 
-/** Whether everything a commit needs is there and whole; says what is not. */
-async function missingBelow(store: GitStore, commit: string): Promise<string | null> {
+/** Whether everything the commits need is there; says what is not. */
+async function missingBelow(store: GitStore, commits: string[]): Promise<string | null> {
   const result = await runGit(
     [
       ...safeFlags,
@@ -116,9 +118,15 @@ async function missingBelow(store: GitStore, commit: string): Promise<string | n
       '--no-walk',
       '--missing=print',
       '--quiet',
-      commit,
+      '--stdin',
     ],
-    { cwd: store.layout.gitDir, env: storeEnv(), accept: [1, 128], timeoutMs: 300_000 },
+    {
+      cwd: store.layout.gitDir,
+      env: storeEnv(),
+      accept: [1, 128],
+      timeoutMs: 600_000,
+      input: commits.map((commit) => `${commit}\n`).join(''),
+    },
   );
   if (result.code !== 0) return result.stderr.trim().split('\n')[0] ?? 'unreadable';
   const missing = result.stdout.toString('latin1').match(/^\?[0-9a-f]+/gm);

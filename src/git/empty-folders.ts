@@ -2,8 +2,7 @@ import { lstatSync, readdirSync } from 'node:fs';
 import { encodePath, decodePath, fsPath } from './path-bytes';
 import { isMissing } from './refs';
 import { runGit, safeFlags } from './run';
-import type { Trees } from './trees';
-import { modes } from './trees';
+import { modes, type TreeEntry, type Trees } from './trees';
 
 interface Known {
   mtimeNs: bigint;
@@ -17,22 +16,26 @@ interface Known {
  */
 export class EmptyFolders {
   private known = new Map<string, Known>();
+  /** git's answers about ignored folders, by path and rules. */
+  private readonly answers = new Map<string, boolean>();
 
   constructor(
     private readonly root: string,
     private readonly trees: Trees,
   ) {}
 
-  /** `tree` tells which folders are surely the workspace's; others are asked of git's ignore rules. */
-  async find(tree: string, env: NodeJS.ProcessEnv, excludesFile: string): Promise<string[]> {
+  /**
+   * `tree` tells which folders are surely the workspace's; others are asked of git's ignore rules. `rules` names the
+   * rules outside the tree: while they and the tree's own ignore files stay, so do git's answers.
+   */
+  async find(tree: string, env: NodeJS.ProcessEnv, excludesFile: string, rules: string): Promise<string[]> {
     const empty: string[] = [];
     const strangers: string[] = [];
     await this.walk('', tree, empty, strangers);
-    if (strangers.length > 0) {
-      const ignored = await this.ignored(strangers, env, excludesFile);
-      for (const folder of strangers) if (!ignored.has(folder)) this.walkStranger(folder, empty);
-    }
-    const inside = await this.ignored(empty, env, excludesFile);
+    const ask = (paths: string[]): Promise<Set<string>> => this.ignored(paths, tree, rules, env, excludesFile);
+    const ignored = await ask(strangers);
+    for (const folder of strangers) if (!ignored.has(folder)) this.walkStranger(folder, empty);
+    const inside = await ask(empty);
     return empty.filter((folder) => !inside.has(folder)).sort();
   }
 
@@ -82,17 +85,45 @@ export class EmptyFolders {
     }
   }
 
-  private async ignored(paths: string[], env: NodeJS.ProcessEnv, excludesFile: string): Promise<Set<string>> {
-    if (paths.length === 0) return new Set();
+  private async ignored(
+    paths: string[],
+    tree: string,
+    rules: string,
+    env: NodeJS.ProcessEnv,
+    excludesFile: string,
+  ): Promise<Set<string>> {
+    const keys = new Map<string, string>();
+    for (const path of paths) keys.set(path, `${path}\0${rules}\0${await this.ignoreFiles(path, tree)}`);
+    const open = paths.filter((path) => !this.answers.has(keys.get(path)!));
+    if (open.length > 0) {
+      const found = await this.checkIgnore(open, env, excludesFile);
+      if (this.answers.size > 20_000) this.answers.clear();
+      for (const path of open) this.answers.set(keys.get(path)!, found.has(path));
+    }
+    return new Set(paths.filter((path) => this.answers.get(keys.get(path)!)));
+  }
+
+  /** The ignore files above a path, as the tree has them. */
+  private async ignoreFiles(path: string, tree: string): Promise<string> {
+    let oid: string | undefined = tree;
+    let out = '';
+    for (const part of path.split('/')) {
+      if (!oid) break;
+      const entries: TreeEntry[] = await this.trees.entries(oid);
+      out += `${entries.find((e) => e.name === '.gitignore')?.oid ?? '-'} `;
+      oid = entries.find((e) => e.name === part && e.mode === modes.tree)?.oid;
+    }
+    return out;
+  }
+
+  private async checkIgnore(paths: string[], env: NodeJS.ProcessEnv, excludesFile: string): Promise<Set<string>> {
     // The slash tells git that it is a folder.
     const input = Buffer.concat(paths.flatMap((p) => [encodePath(`${p}/`), Buffer.from([0])]));
     const result = await runGit(
       [...safeFlags, '-c', `core.excludesFile=${excludesFile}`, 'check-ignore', '--no-index', '-z', '--stdin'],
       { cwd: this.root, env, input, accept: [1] },
     );
-    const out = new Set<string>();
-    for (const part of splitNul(result.stdout)) out.add(decodePath(part).replace(/\/$/, ''));
-    return out;
+    return new Set(splitNul(result.stdout).map((part) => decodePath(part).replace(/\/$/, '')));
   }
 }
 

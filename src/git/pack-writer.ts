@@ -35,8 +35,7 @@ export class PackWriter {
   ) {}
 
   /** The object's id at once; it is in the store after `flush`. */
-  add(type: ObjectType, data: Buffer): string {
-    const oid = hashObject(type, data, this.algorithm);
+  add(type: ObjectType, data: Buffer, oid = hashObject(type, data, this.algorithm)): string {
     if (!this.entries.has(oid)) {
       this.held += data.length;
       this.entries.set(oid, this.encode(type, data, oid));

@@ -111,7 +111,8 @@ export class Scanner {
       }
       const found = rows.repositories.filter((path) => !nested.includes(path));
       if (found.length === 0 || round > 50) {
-        this.publish(startedAt);
+        // What could not be read leaves nothing in git's caches that may be trusted later.
+        if (!result.stderr.includes('could not open')) this.publish(startedAt);
         return {
           base: rows.base,
           changed: rows.changed,
@@ -196,7 +197,10 @@ export class Scanner {
     try {
       if (existsSync(this.published) && statSync(own).ino === statSync(this.published).ino) return;
       backdate(own, readSince);
-      renameSync(own, this.published);
+      // Linked, not moved: `absorb` goes on from it.
+      const draft = join(this.layout.scan, `new-${process.pid}-${randomBytes(4).toString('hex')}`);
+      linkOrCopy(own, draft, readSince);
+      renameSync(draft, this.published);
     } catch (error) {
       if (!isMissing(error)) throw error;
     }
@@ -233,6 +237,16 @@ function copyOrLink(from: string, to: string): void {
 function backdate(path: string, readSince: number): void {
   const second = Math.floor(readSince / 1000) - 1;
   utimesSync(path, second, second);
+}
+
+function linkOrCopy(from: string, to: string, readSince: number): void {
+  try {
+    linkSync(from, to);
+  } catch (error) {
+    if (isMissing(error)) throw error;
+    copyFileSync(from, to);
+    backdate(to, readSince);
+  }
 }
 
 export const emptyBlob = {

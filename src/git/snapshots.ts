@@ -14,7 +14,8 @@ import { isMissing } from './refs';
 import { Scanner, type ScanOutput, type ScanSources } from './scanner';
 import { seed } from './seed';
 import type { Leaf, Trees } from './trees';
-import { findUserRepo, gitFacet, globalExcludes, headTree, isDirty, readHead, type UserRepo } from './user-repo';
+import { stampOf, UserFacts, type HeadFacts } from './user-facts';
+import { gitFacet, isDirty, readHead, type UserRepo } from './user-repo';
 
 /** One look at the workspace's files. */
 export interface Snapshot {
@@ -38,7 +39,7 @@ const lagLimit = { files: 64, bytes: 4 << 20 };
 export class Snapshots {
   private readonly scanner: Scanner;
   private readonly folders: EmptyFolders;
-  private repo: UserRepo | null | undefined;
+  private readonly user: UserFacts;
 
   constructor(
     private readonly root: string,
@@ -48,15 +49,17 @@ export class Snapshots {
   ) {
     this.scanner = new Scanner(root, layout, algorithm);
     this.folders = new EmptyFolders(root, trees);
+    this.user = new UserFacts(root);
   }
 
   async paths(base: Base, named: NamedPaths, config: Config, writer: PackWriter): Promise<Snapshot> {
     const exclusions = new Exclusions(config.exclude);
     const all = new Set([...Object.keys(base.named), ...named.inside]);
-    const read = await readPaths(this.root, all, exclusions, config.maxFileSize, writer);
+    const known = await this.known(base.tree, all);
+    const read = await readPaths(this.root, all, exclusions, config.maxFileSize, writer, { known });
     const tree = await this.trees.update(base.tree, read.leaves, writer);
-    if (this.repo === undefined) this.repo = await findUserRepo(this.root);
-    const head = this.repo ? await readHead(this.root, this.repo) : null;
+    const { repo } = await this.user.facts();
+    const head = repo ? await readHead(this.root, repo) : null;
     const git = head ? gitFacet(head, base.git?.commit !== head.commit || base.git.dirty || tree !== base.tree) : null;
     const filled = new Set([...all].flatMap(parentFolders));
     return {
@@ -80,9 +83,8 @@ export class Snapshots {
     include: string[],
   ): Promise<Snapshot> {
     const exclusions = new Exclusions(config.exclude);
-    const [repo, excludesFile] = await Promise.all([findUserRepo(this.root), globalExcludes(this.root)]);
-    this.repo = repo;
-    const facts = repo ? Promise.all([readHead(this.root, repo), headTree(this.root)]) : null;
+    const { repo, excludesFile } = await this.user.facts();
+    const facts = repo ? this.user.head(repo) : null;
     // A rejection must not go unheard while the scan is awaited first.
     facts?.catch(() => undefined);
     this.scanner.rules = exclusions.fingerprint(config.maxFileSize);
@@ -92,18 +94,15 @@ export class Snapshots {
     const forcedBefore = new Set([...(base?.forced ?? []), ...Object.keys(base?.named ?? {}), ...include]);
     const candidates = new Set([...found.changed, ...found.deleted, ...forcedBefore]);
     const first = found.base === null ? new FirstIndex(this.algorithm, Date.now()) : null;
-    const read = await readPaths(
-      this.root,
-      candidates,
-      exclusions,
-      config.maxFileSize,
-      writer,
+    const read = await readPaths(this.root, candidates, exclusions, config.maxFileSize, writer, {
       signal,
-      first ? (path, file, oid) => first.add(path, file, oid) : undefined,
-    );
+      onFound: first ? (path, file, oid) => first.add(path, file, oid) : undefined,
+      known: base && !first ? await this.known(base.tree, candidates) : undefined,
+    });
     const from = found.base ?? this.trees.emptyTree;
     const tree = first ? this.firstTree(read.leaves, writer) : await this.trees.update(from, read.leaves, writer);
-    const emptyDirs = await this.folders.find(tree, this.ignoreEnv(), excludesFile);
+    const rules = [excludesFile, stampOf(excludesFile), ...excludePatterns].join('\n');
+    const emptyDirs = await this.folders.find(tree, this.scanner.environment(), excludesFile, rules);
 
     const seen = new Set([...found.changed, ...found.deleted]);
     const forced: string[] = [];
@@ -133,6 +132,13 @@ export class Snapshots {
     const { root, trees } = this.trees.build(present(leaves), (data) => hashObject('tree', data, this.algorithm));
     for (const data of trees.values()) writer.add('tree', data);
     return root;
+  }
+
+  /** The base is referenced, so what it holds is in the store. */
+  private async known(tree: string, paths: Iterable<string>): Promise<Map<string, Leaf | null>> {
+    const out = new Map<string, Leaf | null>();
+    for (const path of paths) out.set(path, await this.trees.lookup(tree, path));
+    return out;
   }
 
   /** Asks git what changed; without an index yet, builds on the user's repository where that is possible. */
@@ -178,19 +184,11 @@ export class Snapshots {
     return commit;
   }
 
-  private async facet(
-    facts: Promise<[Awaited<ReturnType<typeof readHead>>, string | null]> | null,
-    tree: string,
-    incomparable: boolean,
-  ): Promise<GitFacet | null> {
+  private async facet(facts: Promise<HeadFacts> | null, tree: string, incomparable: boolean): Promise<GitFacet | null> {
     if (!facts) return null;
-    const [head, committed] = await facts;
+    const { head, tree: committed } = await facts;
     if (committed === tree) return gitFacet(head, false);
     return gitFacet(head, incomparable || committed === null ? await isDirty(this.root) : true);
-  }
-
-  private ignoreEnv(): NodeJS.ProcessEnv {
-    return this.scanner.environment();
   }
 
   /** Lets the scanner's index catch up, after the checkpoint is safe. Its failure costs time, not truth. */

@@ -18,7 +18,7 @@ import { normalisePaths } from './capture';
 import { describeChanges } from './changes';
 import { diagnose } from './doctor';
 import { storeFailure, type Layout, type WorkspaceFile } from './layout';
-import { Leases } from './leases';
+import { Leases, type Lease } from './leases';
 import { collect, storeSizes } from './maintenance';
 import { mergeTexts } from './merge';
 import { ObjectReader } from './object-reader';
@@ -77,14 +77,8 @@ export class GitStore implements SnapshotStore {
     compose: Compose,
   ): Promise<{ checkpoint: Checkpoint | null; facts: CaptureFacts }> {
     return this.serially(async () => {
-      const lease = request.exclusive ? null : await this.leases.shared('capture', request.waitMs, request.signal);
-      try {
-        return await this.captureLeased(request, compose);
-      } catch (error) {
-        throw storeFailure(error, this.folder);
-      } finally {
-        lease?.release();
-      }
+      if (request.exclusive) return this.captureLeased(request, compose);
+      return this.sharing('capture', request.waitMs, request.signal, () => this.captureLeased(request, compose));
     });
   }
 
@@ -106,6 +100,8 @@ export class GitStore implements SnapshotStore {
         ]);
       const previous = await this.previousOf(base);
       const facts = await this.facts(snapshot, base, previous);
+      // Planning a restore reads the files as they are now: a merge needs their content.
+      if (request.exclusive) await writer.flush();
       const checkpoint = await compose(facts);
       const state = this.nextBase(base, snapshot, facts, checkpoint, named?.inside ?? []);
       const commits = this.addCommits(writer, snapshot.tree, checkpoint, state);
@@ -122,12 +118,7 @@ export class GitStore implements SnapshotStore {
   private settleLater(snapshot: Snapshot): void {
     void this.serially(async () => {
       // Somebody else's restore or clean-up is more important: the next scan brings another chance.
-      const lease = await this.leases.shared('settle', 0);
-      try {
-        await this.snapshots.settle(snapshot);
-      } finally {
-        lease.release();
-      }
+      await this.sharing('settle', 0, undefined, () => this.snapshots.settle(snapshot));
     }).catch((error: unknown) => {
       if (!CheckpointsError.is(error, 'busy')) this.log(`the scanner's index was not caught up: ${String(error)}`);
     });
@@ -135,18 +126,13 @@ export class GitStore implements SnapshotStore {
 
   async peek(signal?: AbortSignal): Promise<CaptureFacts> {
     return this.serially(async () => {
-      const lease = await this.leases.shared('look', 10_000, signal);
-      try {
+      return this.sharing('look', 10_000, signal, async () => {
         const writer = this.newWriter();
         const base = await this.readBase();
         const snapshot = await this.snapshots.scan(base, this.config(), writer, signal, []);
         await writer.flush();
-        return await this.facts(snapshot, base, await this.previousOf(base));
-      } catch (error) {
-        throw storeFailure(error, this.folder);
-      } finally {
-        lease.release();
-      }
+        return this.facts(snapshot, base, await this.previousOf(base));
+      });
     });
   }
 
@@ -277,12 +263,7 @@ export class GitStore implements SnapshotStore {
     options: { exclusive?: boolean } = {},
   ): Promise<Checkpoint> {
     if (options.exclusive) return this.updateLeased(id, change);
-    const lease = await this.leases.shared('update', 15_000);
-    try {
-      return await this.updateLeased(id, change);
-    } finally {
-      lease.release();
-    }
+    return this.sharing('update', 15_000, undefined, () => this.updateLeased(id, change));
   }
 
   /** For callers that hold the exclusive lease themselves. */
@@ -367,13 +348,27 @@ export class GitStore implements SnapshotStore {
     signal: AbortSignal | undefined,
     work: () => Promise<T>,
   ): Promise<T> {
-    const lease = await this.leases.exclusive(purpose, waitMs, signal);
+    return this.holding(() => this.leases.exclusive(purpose, waitMs, signal), work);
+  }
+
+  private sharing<T>(
+    purpose: string,
+    waitMs: number,
+    signal: AbortSignal | undefined,
+    work: () => Promise<T>,
+  ): Promise<T> {
+    return this.holding(() => this.leases.shared(purpose, waitMs, signal), work);
+  }
+
+  private async holding<T>(take: () => Promise<Lease>, work: () => Promise<T>): Promise<T> {
+    let lease: Lease | null = null;
     try {
+      lease = await take();
       return await work();
     } catch (error) {
       throw storeFailure(error, this.folder);
     } finally {
-      lease.release();
+      lease?.release();
     }
   }
 

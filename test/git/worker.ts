@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { build } from 'esbuild';
@@ -24,6 +24,7 @@ export function worker(): Worker {
   let dir = '';
   beforeAll(async () => {
     dir = mkdtempSync(join(tmpdir(), 'checkpoints-worker-'));
+    chmodSync(dir, 0o755);
     await build({
       entryPoints: [join(folder, 'fixtures', 'worker.ts')],
       outfile: join(dir, 'worker.js'),
@@ -38,8 +39,11 @@ export function worker(): Worker {
     run: (box, args, env = {}) =>
       new Promise((resolve, reject) => {
         const preload = env.FAULT_AT ? ['--require', join(folder, 'fixtures', 'fault.cjs')] : [];
+        const who = env.RUN_AS ? { uid: 65534, gid: 65534 } : {};
         const child = spawn(process.execPath, [...preload, join(dir, 'worker.js'), box.root, box.home, ...args], {
           env: { ...process.env, ...env },
+          cwd: box.root,
+          ...who,
           stdio: ['ignore', 'pipe', 'pipe'],
         });
         let stdout = '';

@@ -1,0 +1,261 @@
+import { execFileSync } from 'node:child_process';
+import {
+  appendFileSync,
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { CheckpointsError } from '../../src/core/errors';
+import type { Workspace } from '../../src/core/workspace';
+import { sandbox, type Sandbox } from './rig';
+import { worker } from './worker';
+
+const processes = worker();
+const text = async (workspace: Workspace, ref: string, path: string): Promise<string> =>
+  Buffer.from(await workspace.cat(ref, path)).toString();
+const reasonOf = (work: Promise<unknown>): Promise<string> =>
+  work.then(
+    () => 'no error',
+    (error: unknown) => (CheckpointsError.is(error) ? error.reason : String(error)),
+  );
+
+async function started(): Promise<{ box: Sandbox; workspace: Workspace; gitDir: string }> {
+  const box = sandbox();
+  box.write('a.txt', 'committed');
+  box.write('b/c.txt', 'c');
+  box.git('add', '-A');
+  box.git('commit', '-qm', 'one');
+  const workspace = await box.open();
+  await workspace.create({ name: 'first' });
+  return { box, workspace, gitDir: join(workspace.folder, 'snapshots.git') };
+}
+
+describe("the user's own git", () => {
+  it('may amend, reset and gc --prune=now: every checkpoint stays whole', async () => {
+    const { box, workspace } = await started();
+    box.write('a.txt', 'amended away');
+    box.git('commit', '-qam', 'two');
+    await workspace.create({ name: 'second' });
+    box.sh('git reset -q --hard HEAD~1 && git reflog expire --expire=now --all && git gc -q --prune=now');
+    expect(await text(workspace, 'second', 'a.txt')).toBe('amended away');
+    expect(await text(workspace, 'first', 'a.txt')).toBe('committed');
+    expect(await workspace.doctor()).toEqual([]);
+    await workspace.restore('second');
+    expect(readFileSync(join(box.root, 'a.txt'), 'utf8')).toBe('amended away');
+  });
+
+  it('never has its objects written to, nor their mode changed', async () => {
+    const { box, workspace } = await started();
+    const pack = join(box.root, '.git', 'objects');
+    const modes = (): string =>
+      execFileSync('find', [pack, '-type', 'f', '-printf', '%P %m %s %T@\\n'], { encoding: 'utf8' })
+        .split('\n')
+        .sort()
+        .join('\n');
+    const before = modes();
+    box.write('a.txt', 'x');
+    await workspace.create();
+    await workspace.prune();
+    await workspace.restore('first');
+    await workspace.doctor({ repair: true });
+    expect(modes()).toBe(before);
+  });
+
+  it('is not disturbed by GIT_* variables, hooks, signing or a pager of the user', async () => {
+    const { box, workspace } = await started();
+    box.sh(
+      'mkdir -p hooks && printf "#!/bin/sh\\ntouch hook-ran\\n" > hooks/post-index-change && chmod +x hooks/post-index-change',
+    );
+    box.git('config', 'core.hooksPath', join(box.root, 'hooks'));
+    box.git('config', 'commit.gpgSign', 'true');
+    box.git('config', 'core.pager', 'false');
+    const index = readFileSync(join(box.root, '.git', 'index'));
+    const { code, output } = await processes.run(box, ['create', 'inside a hook'], {
+      GIT_DIR: join(box.root, '.git'),
+      GIT_INDEX_FILE: join(box.root, '.git', 'index'),
+      GIT_WORK_TREE: '/',
+    });
+    expect([code, output]).toMatchObject([0, [null, { name: 'inside a hook' }]]);
+    expect(readFileSync(join(box.root, '.git', 'index')).equals(index)).toBe(true);
+    expect(existsSync(join(box.root, 'hook-ran'))).toBe(false);
+    expect((await workspace.list())[0]!.files.paths).toEqual(['hooks/post-index-change']);
+  });
+});
+
+describe('a damaged store', () => {
+  it('with a corrupt or missing scan index, base or index.db only costs time', async () => {
+    const { box, workspace } = await started();
+    const scan = join(workspace.folder, 'scan', 'index');
+    for (const harm of [
+      () => rmSync(scan),
+      () => writeFileSync(scan, 'garbage'),
+      () => writeFileSync(scan, readFileSync(scan).subarray(0, 100)),
+      () => rmSync(join(workspace.folder, 'snapshots.git', 'refs', 'base')),
+      () => writeFileSync(join(workspace.folder, 'index.db'), 'garbage'),
+    ]) {
+      harm();
+      box.write('a.txt', `after ${String(harm)}`);
+      const checkpoint = await workspace.create();
+      expect(await text(workspace, checkpoint.id, 'a.txt')).toBe(`after ${String(harm)}`);
+      expect(await text(workspace, checkpoint.id, 'b/c.txt')).toBe('c');
+    }
+  });
+
+  it('with a lost object: the checkpoint is named by doctor, others stay, nothing is deleted', async () => {
+    const { box, workspace, gitDir } = await started();
+    box.write('lost.txt', 'to be lost');
+    await workspace.create({ name: 'lossy' });
+    box.write('lost.txt', 'later');
+    await workspace.create({ name: 'later' });
+    const [version] = execFileSync(
+      'git',
+      [`--git-dir=${gitDir}`, 'rev-parse', `refs/checkpoints/${(await workspace.resolve('lossy')).id}:lost.txt`],
+      { encoding: 'utf8' },
+    ).split('\n');
+    execFileSync('bash', [
+      '-ec',
+      `cd "$1/objects/pack" && for p in *.pack; do mv "$p" "$1/x.pack"; rm -f "\${p%.pack}.idx"; git --git-dir="$1" unpack-objects -q < "$1/x.pack"; done; rm "$1/objects/\${2:0:2}/\${2:2}"`,
+      '-',
+      gitDir,
+      version!,
+    ]);
+    await workspace.close();
+    const again = await box.open();
+    const problems = await again.doctor({ repair: true });
+    expect(problems.map(({ reason, repaired }) => [reason, repaired])).toEqual([['object-missing', false]]);
+    expect(problems[0]!.message).toContain((await again.resolve('lossy')).id);
+    expect(await again.list()).toHaveLength(3);
+    expect(await reasonOf(again.cat('lossy', 'lost.txt'))).toBe('store-broken');
+    expect(await text(again, 'later', 'lost.txt')).toBe('later');
+    const before = readFileSync(join(box.root, 'lost.txt'), 'utf8');
+    expect(await reasonOf(again.restore('lossy'))).toBe('store-broken');
+    expect(readFileSync(join(box.root, 'lost.txt'), 'utf8')).toBe(before);
+    expect(existsSync(join(again.folder, 'journal.json'))).toBe(false);
+  });
+
+  it('with a damaged ref, stale locks, missing attributes: doctor mends and never makes it worse', async () => {
+    const { workspace, gitDir } = await started();
+    const { id } = await workspace.create({ name: 'second' });
+    appendFileSync(join(gitDir, 'refs', 'checkpoints', id), 'garbage');
+    const lock = join(gitDir, 'packed-refs.lock');
+    writeFileSync(lock, '');
+    execFileSync('touch', ['-d', '1 hour ago', lock]);
+    rmSync(join(gitDir, 'info', 'attributes'));
+    chmodSync(join(workspace.folder, '..', '..'), 0o755);
+    const found = await workspace.doctor();
+    expect(found.map((p) => [p.reason, p.repaired]).sort()).toEqual([
+      ['attributes', false],
+      ['permissions', false],
+      ['ref-damaged', false],
+      ['stale-lock', false],
+    ]);
+    const mended = await workspace.doctor({ repair: true });
+    expect(mended.every((p) => p.repaired)).toBe(true);
+    expect(await workspace.doctor()).toEqual([]);
+    expect((await workspace.list()).map((c) => c.name)).toEqual(['first']);
+    expect(readdirSync(join(workspace.folder, 'damaged'))).toHaveLength(1);
+  });
+
+  it('of a newer format is refused, not touched', async () => {
+    const { box, workspace } = await started();
+    const file = join(workspace.folder, 'workspace.json');
+    writeFileSync(file, JSON.stringify({ ...(JSON.parse(readFileSync(file, 'utf8')) as object), format: 99 }));
+    expect(await reasonOf(box.open())).toBe('not-supported');
+  });
+});
+
+describe('a file system that says no', () => {
+  // Root may read and write everything: these run in a process of another user.
+  const asNobody = async (box: Sandbox, args: string[]) => {
+    execFileSync('chown', ['-R', 'nobody', join(box.home, '..')]);
+    return processes.run(box, args, { RUN_AS: 'nobody' });
+  };
+
+  it('on one file or folder: the rest is captured, what could not be read is named', async () => {
+    const { box } = await started();
+    box.write('locked.txt', 'cannot read');
+    box.write('closed/in.txt', 'cannot enter');
+    chmodSync(join(box.root, 'locked.txt'), 0o000);
+    chmodSync(join(box.root, 'closed'), 0o000);
+    const { output } = await asNobody(box, ['create', 'partly']);
+    const [, checkpoint] = output as [unknown, { files: { partial: Array<{ path: string }>; paths: string[] } }];
+    expect(checkpoint.files.partial.map((entry) => entry.path).sort()).toEqual(['closed', 'locked.txt']);
+    chmodSync(join(box.root, 'locked.txt'), 0o644);
+    chmodSync(join(box.root, 'closed'), 0o755);
+    // What the checkpoint could not read is not touched by a restore to it.
+    box.write('a.txt', 'changed');
+    const workspace = await box.open();
+    const result = await workspace.restore('partly');
+    expect(result.restored).toEqual(['a.txt']);
+    expect(result.skipped.map((entry) => entry.path).sort()).toEqual(['closed/in.txt', 'locked.txt']);
+    expect(readFileSync(join(box.root, 'closed/in.txt'), 'utf8')).toBe('cannot enter');
+  });
+
+  it('on the store: a reason, and nothing else', async () => {
+    const { box, workspace } = await started();
+    await workspace.close();
+    execFileSync('chown', ['-R', 'nobody', join(box.home, '..')]);
+    execFileSync('chmod', ['-R', 'a-w', box.home]);
+    const { output } = await processes.run(box, ['create', 'x'], { RUN_AS: 'nobody' });
+    expect(output).toMatchObject({ error: { reason: 'store-readonly' } });
+  });
+});
+
+describe('retention', () => {
+  it('gives the bytes of deleted checkpoints really back', async () => {
+    const box = sandbox({ git: false });
+    box.write('keep.txt', 'keep');
+    const workspace = await box.open();
+    await workspace.create({ name: 'keep' });
+    for (let i = 0; i < 5; i++) {
+      box.write('noise.bin', execFileSync('head', ['-c', '500000', '/dev/urandom']));
+      await workspace.create({ name: `noise-${i}` });
+    }
+    rmSync(join(box.root, 'noise.bin'));
+    await workspace.create({ name: 'end' });
+    const before = (await workspace.stats()).bytes;
+    await workspace.remove(Array.from({ length: 5 }, (_, i) => `noise-${i}`));
+    const { freedBytes } = await workspace.prune();
+    expect(freedBytes).toBeGreaterThan(2_000_000);
+    expect((await workspace.stats()).bytes).toBeLessThan(before - 2_000_000);
+    expect(await text(workspace, 'keep', 'keep.txt')).toBe('keep');
+    await workspace.create();
+  });
+
+  it('drops the oldest automatic turns over maxStoreSize, never pinned or named ones', async () => {
+    const box = sandbox({ git: false });
+    const workspace = await box.open({ env: { ...process.env, OPENCODE_CHECKPOINTS_MAX_STORE_SIZE: '1500 KB' } });
+    for (let i = 0; i < 6; i++) {
+      box.write('noise.bin', execFileSync('head', ['-c', '400000', '/dev/urandom']));
+      const session = { id: 'ses_1', messageId: null, messageCount: 0, title: null, parent: null };
+      const turn = { number: i, prompt: `p${i}`, model: null, agent: null, cost: null, tokens: null };
+      await workspace.create({ trigger: 'turn', session, turn, name: i === 1 ? 'named' : null });
+    }
+    const { deleted } = await workspace.prune();
+    expect(deleted.length).toBeGreaterThan(1);
+    const left = await workspace.list();
+    expect(left.map((c) => c.name)).toContain('named');
+    expect(left[0]!.turn?.number).toBe(5);
+    expect((await workspace.stats()).bytes).toBeLessThan(1_600_000);
+  });
+
+  it('sweeps what killed processes left behind', async () => {
+    const { workspace, gitDir } = await started();
+    const pack = join(gitDir, 'objects', 'pack');
+    for (const name of ['tmp_pack_abc', 'pack-0123.pack']) writeFileSync(join(pack, name), 'left');
+    mkdirSync(join(workspace.folder, 'stage-dead'));
+    mkdirSync(join(workspace.folder, 'scan', '4000000-abcd'));
+    await workspace.prune();
+    expect(readdirSync(pack).filter((name) => name.startsWith('tmp_') || name.includes('0123'))).toEqual([]);
+    expect(readdirSync(workspace.folder)).not.toContain('stage-dead');
+    expect(readdirSync(join(workspace.folder, 'scan'))).not.toContain('4000000-abcd');
+    expect(statSync(join(workspace.folder, '..', '..')).mode & 0o777).toBe(0o700);
+  });
+});

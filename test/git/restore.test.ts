@@ -1,0 +1,394 @@
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { CheckpointsError } from '../../src/core/errors';
+import type { SessionAnchor, TurnInfo } from '../../src/core/model';
+import { picture, sandbox } from './rig';
+
+const session = (id: string): SessionAnchor => ({ id, messageId: null, messageCount: 0, title: id, parent: null });
+const turn = (number: number): TurnInfo => ({
+  number,
+  prompt: `prompt ${number}`,
+  model: null,
+  agent: null,
+  cost: null,
+  tokens: null,
+});
+const reasonOf = (work: Promise<unknown>): Promise<string> =>
+  work.then(
+    () => 'no error',
+    (error: unknown) => (CheckpointsError.is(error) ? error.reason : String(error)),
+  );
+
+describe('restore', () => {
+  it('shows the plan and changes nothing before it is asked to', async () => {
+    const box = sandbox();
+    box.write('a.txt', 'old');
+    box.write('gone.txt', 'gone');
+    const workspace = await box.open();
+    await workspace.create({ name: 'then' });
+    box.write('a.txt', 'new');
+    rmSync(join(box.root, 'gone.txt'));
+    box.write('made.txt', 'made');
+    const before = picture(box.root);
+    const count = (await workspace.list()).length;
+    const plan = await workspace.plan('then');
+    expect(plan.entries.map(({ path, action }) => [path, action])).toEqual([
+      ['a.txt', 'write'],
+      ['gone.txt', 'write'],
+      ['made.txt', 'delete'],
+    ]);
+    expect(picture(box.root)).toEqual(before);
+    expect(await workspace.list()).toHaveLength(count);
+  });
+
+  it('leaves the times of files it does not write', async () => {
+    const box = sandbox();
+    box.write('same.txt', 'same');
+    box.write('a.txt', 'old');
+    utimesSync(join(box.root, 'same.txt'), 1_600_000_000, 1_600_000_000);
+    const workspace = await box.open();
+    await workspace.create({ name: 'then' });
+    box.write('a.txt', 'new');
+    await workspace.restore('then');
+    expect(statSync(join(box.root, 'same.txt')).mtimeMs).toBe(1_600_000_000_000);
+  });
+
+  it('of one file or folder touches nothing else', async () => {
+    const box = sandbox();
+    for (const path of ['src/a.ts', 'src/b.ts', 'other.ts']) box.write(path, 'old');
+    const workspace = await box.open();
+    await workspace.create({ name: 'then' });
+    for (const path of ['src/a.ts', 'src/b.ts', 'other.ts', 'src/new.ts']) box.write(path, 'new');
+    expect((await workspace.restore('then', { paths: ['src/a.ts'] })).restored).toEqual(['src/a.ts']);
+    const result = await workspace.restore('then', { paths: ['src'] });
+    expect([result.restored, result.deleted]).toEqual([['src/b.ts'], ['src/new.ts']]);
+    expect(readFileSync(join(box.root, 'other.ts'), 'utf8')).toBe('new');
+    expect(await reasonOf(workspace.restore('then', { paths: ['nowhere'] }))).toBe('not-in-checkpoint');
+  });
+
+  it('never follows a folder that was swapped for a link out of the root', async () => {
+    const box = sandbox();
+    box.write('d/f.txt', 'inside');
+    const workspace = await box.open();
+    await workspace.create({ name: 'then' });
+    const outside = join(box.home, '..', 'outside');
+    mkdirSync(outside);
+    writeFileSync(join(outside, 'f.txt'), 'not yours');
+    rmSync(join(box.root, 'd'), { recursive: true });
+    symlinkSync(outside, join(box.root, 'd'));
+    await workspace.restore('then');
+    expect(readFileSync(join(outside, 'f.txt'), 'utf8')).toBe('not yours');
+    expect(lstatSync(join(box.root, 'd')).isDirectory()).toBe(true);
+    expect(readFileSync(join(box.root, 'd/f.txt'), 'utf8')).toBe('inside');
+    await workspace.undo();
+    expect(lstatSync(join(box.root, 'd')).isSymbolicLink()).toBe(true);
+    expect(readFileSync(join(outside, 'f.txt'), 'utf8')).toBe('not yours');
+    // One path of the folder that is now a link: refused, nothing written through it.
+    const result = await workspace.restore('then', { paths: ['d/f.txt'] });
+    expect(result.skipped).toEqual([{ path: 'd/f.txt', reason: 'link in the way' }]);
+    expect(readFileSync(join(outside, 'f.txt'), 'utf8')).toBe('not yours');
+  });
+
+  it('captures an ignored file before it overwrites it', async () => {
+    const box = sandbox();
+    box.write('build.log', 'then');
+    const workspace = await box.open();
+    await workspace.create({ name: 'then' });
+    box.write('.gitignore', '*.log\n');
+    rmSync(join(box.root, 'build.log'));
+    await workspace.create({ name: 'without' });
+    rmSync(join(workspace.folder, 'scan', 'index'));
+    box.write('build.log', 'precious, and ignored');
+    const { undo } = await workspace.restore('then', { paths: ['build.log'] });
+    expect(readFileSync(join(box.root, 'build.log'), 'utf8')).toBe('then');
+    expect(Buffer.from(await workspace.cat(undo!, 'build.log')).toString()).toBe('precious, and ignored');
+    await workspace.undo();
+    expect(readFileSync(join(box.root, 'build.log'), 'utf8')).toBe('precious, and ignored');
+  });
+
+  it('asks again before it deletes much', async () => {
+    const box = sandbox();
+    box.write('first.txt', '1');
+    const workspace = await box.open();
+    await workspace.create({ name: 'small' });
+    for (let i = 0; i < 30; i++) box.write(`new/${i}.txt`, String(i));
+    const before = picture(box.root);
+    expect((await workspace.plan('small')).massDelete).toBe(true);
+    expect(await reasonOf(workspace.restore('small'))).toBe('mass-delete');
+    expect(picture(box.root)).toEqual(before);
+    expect((await workspace.restore('small', { allowMassDelete: true })).deleted).toHaveLength(30);
+    await workspace.undo();
+    expect(picture(box.root)).toEqual(before);
+  });
+
+  it('is undone and redone any number of times, across restarts', async () => {
+    const box = sandbox();
+    const states: Array<Map<string, string>> = [];
+    let workspace = await box.open();
+    for (let i = 0; i < 4; i++) {
+      box.write('a.txt', `state ${i}`);
+      box.write(`only-${i}.txt`, 'x');
+      if (i > 0) rmSync(join(box.root, `only-${i - 1}.txt`));
+      await workspace.create({ name: `s${i}` });
+      states.push(picture(box.root));
+    }
+    await workspace.restore('s0');
+    await workspace.restore('s2');
+    const expectState = (i: number): void => expect(picture(box.root)).toEqual(states[i]);
+    expectState(2);
+    for (const [operation, state] of [
+      ['undo', 0],
+      ['undo', 3],
+      ['redo', 0],
+      ['redo', 2],
+      ['undo', 0],
+      ['redo', 2],
+    ] as const) {
+      await workspace.close();
+      workspace = await box.open();
+      await workspace[operation]();
+      expectState(state);
+    }
+    expect(await reasonOf(workspace.redo())).toBe('nothing-to-redo');
+    await workspace.restore('s1');
+    await workspace.undo();
+    expectState(2);
+  });
+
+  it("keeps the user's edits when asked, and tells them from the agent's", async () => {
+    const box = sandbox();
+    for (const name of ['agent', 'user', 'both']) box.write(`${name}.txt`, 'old');
+    const workspace = await box.open();
+    const common = { session: session('ses_1'), turn: turn(1), automatic: true as const };
+    await workspace.create({ ...common, trigger: 'turn' });
+    for (const name of ['agent', 'both']) {
+      await workspace.create({
+        ...common,
+        trigger: 'tool',
+        paths: [`${name}.txt`],
+        cause: { tool: 'write', callId: name, paths: [`${name}.txt`] },
+      });
+      box.write(`${name}.txt`, 'by the agent');
+    }
+    await workspace.create({ ...common, trigger: 'idle' });
+    box.write('user.txt', 'by the user');
+    box.write('both.txt', 'by the agent, then by the user');
+    const { entries } = await workspace.plan('latest');
+    expect(entries.map(({ path, yours }) => [path, yours === true])).toEqual([
+      ['agent.txt', false],
+      ['both.txt', true],
+      ['user.txt', true],
+    ]);
+    const result = await workspace.restore('latest', { keepUserEdits: true });
+    expect(result.restored).toEqual(['agent.txt']);
+    expect(result.kept).toEqual([
+      { path: 'both.txt', reason: 'yours' },
+      { path: 'user.txt', reason: 'yours' },
+    ]);
+  });
+
+  it('refuses what it does not know, and changes nothing', async () => {
+    const box = sandbox();
+    box.write('a.txt', 'a');
+    const workspace = await box.open();
+    await workspace.create({ name: 'then' });
+    box.write('a.txt', 'b');
+    const before = picture(box.root);
+    expect(await reasonOf(workspace.restore('no such name'))).toBe('unknown-reference');
+    expect(await reasonOf(workspace.restore('then', { scope: ['task'] }))).toBe('no-task');
+    expect(await reasonOf(workspace.restore('then', { scope: [] }))).toBe('invalid-argument');
+    expect(await reasonOf(workspace.remove(['then', 'nope']))).toBe('unknown-reference');
+    expect(picture(box.root)).toEqual(before);
+    expect(await workspace.list()).toHaveLength(1);
+  });
+
+  it('can be cancelled before anything is touched', async () => {
+    const box = sandbox();
+    box.write('a.txt', 'a');
+    const workspace = await box.open();
+    await workspace.create({ name: 'then' });
+    box.write('a.txt', 'b');
+    const abort = new AbortController();
+    abort.abort();
+    expect(await reasonOf(workspace.restore('then', { signal: abort.signal }))).toBe('cancelled');
+    expect(readFileSync(join(box.root, 'a.txt'), 'utf8')).toBe('b');
+    expect(existsSync(join(workspace.folder, 'journal.json'))).toBe(false);
+  });
+});
+
+describe('a large change', () => {
+  it("is taken into the scanner's index, and the next scans still see every edit and deletion", async () => {
+    const box = sandbox();
+    const names = Array.from({ length: 150 }, (_, i) => `many/${i % 7}/${i}.txt`);
+    for (const name of names) box.write(name, 'old');
+    const workspace = await box.open();
+    await workspace.create({ name: 'old' });
+    const old = picture(box.root);
+    for (const name of names.slice(0, 100)) box.write(name, 'new');
+    for (let i = 0; i < 20; i++) box.write(`made/${i}.txt`, 'made');
+    await workspace.create({ name: 'new' });
+    const fresh = picture(box.root);
+    await workspace.restore('old');
+    expect(picture(box.root)).toEqual(old);
+    for (const name of names.slice(20, 120)) rmSync(join(box.root, name));
+    const { files } = await workspace.create({ name: 'less' });
+    expect(files.deleted).toBe(100);
+    await workspace.restore('new', { allowMassDelete: true });
+    expect(picture(box.root)).toEqual(fresh);
+    await workspace.restore('old');
+    expect(picture(box.root)).toEqual(old);
+  });
+});
+
+describe('revert-turn', () => {
+  it('undoes one turn, keeps what came after it, and reports conflicts', async () => {
+    const box = sandbox();
+    const lines = Array.from({ length: 12 }, (_, i) => `line ${i}`);
+    const text = (changes: Record<number, string>): string => lines.map((line, i) => changes[i] ?? line).join('\n');
+    box.write('merge.txt', text({}));
+    box.write('clash.txt', text({}));
+    box.write('deleted.txt', 'was here');
+    const workspace = await box.open();
+    const one = { session: session('ses_1'), turn: turn(1), automatic: true as const };
+    await workspace.create({ ...one, trigger: 'turn' });
+    box.write('merge.txt', text({ 1: 'TURN ONE' }));
+    box.write('clash.txt', text({ 1: 'TURN ONE' }));
+    box.write('made.txt', 'made in turn one');
+    rmSync(join(box.root, 'deleted.txt'));
+    await workspace.create({ ...one, trigger: 'idle' });
+    await workspace.create({ ...one, turn: turn(2), trigger: 'turn' });
+    box.write('merge.txt', text({ 1: 'TURN ONE', 10: 'TURN TWO' }));
+    box.write('clash.txt', text({ 1: 'TURN TWO' }));
+    box.write('second.txt', 'made in turn two');
+    await workspace.create({ ...one, turn: turn(2), trigger: 'idle' });
+    const result = await workspace.revertTurn('latest~1');
+    expect(readFileSync(join(box.root, 'merge.txt'), 'utf8')).toBe(text({ 10: 'TURN TWO' }));
+    expect(readFileSync(join(box.root, 'clash.txt'), 'utf8')).toBe(text({ 1: 'TURN TWO' }));
+    expect(readFileSync(join(box.root, 'deleted.txt'), 'utf8')).toBe('was here');
+    expect(existsSync(join(box.root, 'made.txt'))).toBe(false);
+    expect(existsSync(join(box.root, 'second.txt'))).toBe(true);
+    expect(result.conflicts).toEqual([{ path: 'clash.txt', reason: 'changed at the same place since' }]);
+    await workspace.undo();
+    expect(readFileSync(join(box.root, 'merge.txt'), 'utf8')).toBe(text({ 1: 'TURN ONE', 10: 'TURN TWO' }));
+    expect(existsSync(join(box.root, 'made.txt'))).toBe(true);
+  });
+});
+
+describe('the fast lane', () => {
+  it('has the result of the first edit before the second, and equals a scan for what was named', async () => {
+    const box = sandbox();
+    box.write('a.txt', '0');
+    box.write('b.txt', '0');
+    box.write('big/other.txt', 'other');
+    const workspace = await box.open();
+    await workspace.create();
+    const tool = (path: string) =>
+      workspace.create({ trigger: 'tool', paths: [path], cause: { tool: 'write', callId: null, paths: [path] } });
+    await tool('a.txt');
+    box.write('a.txt', '1');
+    const second = await tool(join(box.root, 'b.txt'));
+    expect(second.files.lane).toBe('paths');
+    expect(second.files.paths).toEqual(['a.txt']);
+    box.write('b.txt', '1');
+    box.write('new/deep.txt', 'new');
+    const third = await tool('new/deep.txt');
+    const oracle = await workspace.create();
+    expect(third.files.tree).toBe(oracle.files.tree);
+  });
+
+  it('with parallel calls serialised, and after a restore', async () => {
+    const box = sandbox();
+    for (let i = 0; i < 8; i++) box.write(`${i}.txt`, 'old');
+    const workspace = await box.open();
+    await workspace.create({ name: 'start' });
+    const points = await Promise.all(
+      Array.from({ length: 8 }, (_, i) => workspace.create({ trigger: 'tool', paths: [`${i}.txt`] })),
+    );
+    expect(new Set(points.map((point) => point.id)).size).toBe(8);
+    for (let i = 0; i < 8; i++) box.write(`${i}.txt`, 'new');
+    const after = await workspace.create({ trigger: 'tool', paths: ['0.txt'] });
+    expect(after.files.tree).toBe((await workspace.create()).files.tree);
+    await workspace.restore('start');
+    const point = await workspace.create({ trigger: 'tool', paths: ['0.txt'] });
+    expect(point.files.tree).toBe((await workspace.resolve('start')).files.tree);
+  });
+
+  it('what nobody named is uncertain at the points between, and kept unless chosen', async () => {
+    const box = sandbox();
+    for (const name of ['named', 'quiet']) box.write(`${name}.txt`, '0');
+    const workspace = await box.open();
+    await workspace.create();
+    const between = await workspace.create({
+      trigger: 'tool',
+      paths: ['named.txt'],
+      cause: { tool: 'write', callId: null, paths: ['named.txt'] },
+    });
+    box.write('named.txt', '1');
+    box.write('quiet.txt', '1');
+    await workspace.create();
+    const { entries } = await workspace.plan(between.id);
+    expect(entries.map(({ path, action, reason }) => [path, action, reason])).toEqual([
+      ['named.txt', 'write', undefined],
+      ['quiet.txt', 'keep', 'uncertain'],
+    ]);
+    await workspace.restore(between.id, { paths: ['quiet.txt'] });
+    expect(readFileSync(join(box.root, 'quiet.txt'), 'utf8')).toBe('0');
+  });
+
+  it('names paths outside the workspace and inside .git, and captures neither', async () => {
+    const box = sandbox();
+    box.write('a.txt', 'a');
+    const workspace = await box.open();
+    await workspace.create();
+    const { files } = await workspace.create({
+      trigger: 'tool',
+      paths: ['/etc/hostname', '../up.txt', '.git/config', 'a.txt'],
+    });
+    expect(files.skipped.map(({ path }) => path)).toEqual(['/etc/hostname', '../up.txt', '.git/config']);
+  });
+
+  it('makes no second automatic point when nothing changed in the turn', async () => {
+    const box = sandbox();
+    box.write('a.txt', 'a');
+    const workspace = await box.open();
+    const common = { session: session('ses_1'), turn: turn(1), automatic: true as const };
+    expect(await workspace.create({ ...common, trigger: 'turn' })).not.toBeNull();
+    expect(await workspace.create({ ...common, trigger: 'tool', paths: ['a.txt'] })).toBeNull();
+    // But what it named is remembered all the same.
+    box.write('a.txt', 'changed');
+    const next = await workspace.create({ ...common, trigger: 'tool', paths: ['b.txt'] });
+    expect(next?.files.paths).toEqual(['a.txt']);
+    expect(await workspace.create({ ...common, trigger: 'idle' })).toBeNull();
+    expect(await workspace.create({ ...common, turn: turn(2), trigger: 'turn' })).not.toBeNull();
+  });
+});
+
+describe('a workspace that moves', () => {
+  it('is found from any folder inside it, and refused where it would be dangerous', async () => {
+    const box = sandbox();
+    box.write('deep/er/a.txt', 'a');
+    const workspace = await box.open();
+    await workspace.create({ name: 'one' });
+    const inner = await box.open({ directory: join(box.root, 'deep', 'er') });
+    expect(inner.root).toBe(workspace.root);
+    expect(await reasonOf(box.open({ directory: '/' }))).toBe('refused-root');
+    expect(await reasonOf(box.open({ directory: '/tmp' }))).toBe('refused-root');
+    expect(await reasonOf(box.open({ directory: box.home }))).toBe('refused-root');
+    expect(await reasonOf(box.open({ directory: join(box.root, 'nowhere') }))).toBe('invalid-argument');
+    renameSync(box.root, `${box.root}-moved`);
+    expect(existsSync(box.root)).toBe(false);
+    renameSync(`${box.root}-moved`, box.root);
+  });
+});
