@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { WorkspaceApi } from '../core/api';
+import type { RecoveryReport } from '../core/ports';
 import type { SessionGateway } from '../core/sessions';
 import type { TaskService } from '../core/task-service';
 import { addGlobals, type Globals, readGlobals } from './globals';
@@ -20,8 +21,8 @@ export interface Invocation {
   /** Aborted by Ctrl+C. */
   readonly signal: AbortSignal;
   open(options?: OpenNeeds): Promise<WorkspaceApi>;
-  /** The same workspace and its task. */
-  openTask(): Promise<Opened>;
+  /** The same workspace with what belongs to it. */
+  openAll(options?: OpenNeeds): Promise<Opened>;
   /** OpenCode's server; started if need be, and stopped with the command if it was. */
   sessions(workspace: WorkspaceApi): Promise<SessionGateway>;
   /** Throws `cancelled` on no, and `needs-confirmation` where nobody can be asked. */
@@ -36,6 +37,8 @@ export interface Invocation {
 export interface Opened {
   workspace: WorkspaceApi;
   task: TaskService;
+  /** What became of a restore that had died; null when there was none. */
+  recovered: RecoveryReport | null;
 }
 
 export interface OpenNeeds {

@@ -32,7 +32,11 @@ export async function openFor(
     conversation: (folder, root) => new GatewayConversation(root, () => sessions(folder, root)),
     ...(needs.index && existsSync(wasm) ? { index: openIndex } : {}),
   });
-  return { workspace, task: task ?? taskOf(workspace.folder, workspace.root) };
+  return {
+    workspace,
+    task: task ?? taskOf(workspace.folder, workspace.root),
+    recovered: workspace.recovered,
+  };
 }
 
 function taskOf(folder: string, root: string): TaskService {

@@ -6,6 +6,7 @@ import { ask } from './ask';
 import type { Invocation, Opened, OpenNeeds, Reply, Selection } from './command';
 import { openFor } from './compose';
 import type { Output } from './output';
+import { recoverySentence } from './sentences';
 import { openSessions, type Sessions } from './sessions';
 
 /** Runs one selected command; whatever it opened is closed again, however it ends. */
@@ -41,13 +42,10 @@ class Running implements Invocation {
     return (await this.openAll(needs)).workspace;
   }
 
-  openTask(): Promise<Opened> {
-    return this.openAll({});
-  }
-
-  private async openAll(needs: OpenNeeds): Promise<Opened> {
+  async openAll(needs: OpenNeeds = {}): Promise<Opened> {
     const opened = await openFor(this.globals, needs, (folder, root) => this.connect(folder, root));
     this.opened.push(opened.workspace);
+    if (opened.recovered && !this.globals.json) this.output.note(recoverySentence(opened.recovered));
     return opened;
   }
 

@@ -1,4 +1,5 @@
 import { CheckpointsError, type Reason } from '../core/errors';
+import type { RecoveryReport } from '../core/ports';
 import { UsageError } from './usage';
 
 /** What the command line itself can find wrong, beside the reasons of the core. */
@@ -42,6 +43,15 @@ export const waysOut: Record<CliReason, string> = {
   usage: 'See `opencode-checkpoints --help`.',
   internal: 'This is a fault of opencode-checkpoints, not of yours. Set OPENCODE_CHECKPOINTS_DEBUG=1 to see where.',
 };
+
+/** Said before anything else, since files may have changed without anybody's asking. */
+export function recoverySentence({ outcome, restored, deleted, kept }: RecoveryReport): string {
+  const done = outcome === 'finished' ? 'was finished' : 'was rolled back';
+  const left = kept.length
+    ? ` ${kept.length} edited since were left as they are: ${kept.map((one) => one.path).join(', ')}.`
+    : '';
+  return `A restore that had been interrupted ${done}: ${restored.length} files written, ${deleted.length} deleted.${left}`;
+}
 
 export interface Complaint {
   reason: CliReason;

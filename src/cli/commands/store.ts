@@ -1,5 +1,7 @@
 import type { Command } from 'commander';
 import type { Problem, Stats } from '../../core/api';
+import type { RecoveryReport } from '../../core/ports';
+import { recoverySentence } from '../sentences';
 import { define, type Select } from '../command';
 import type { Output } from '../output';
 import { table } from '../table';
@@ -45,12 +47,18 @@ export function registerStoreCommands(program: Command, select: Select): void {
     examples: ['opencode-checkpoints doctor', 'opencode-checkpoints doctor --repair'],
     options: (command) => command.option('--repair', 'mend what can be mended'),
     run: async (invocation, _args, { repair }) => {
-      const workspace = await invocation.open();
+      const { workspace, recovered } = await invocation.openAll();
       invocation.output.progress('Examining…');
-      const problems = await workspace.doctor({ repair: repair ?? false });
+      const found = await workspace.doctor({ repair: repair ?? false });
+      const problems = recovered ? [interrupted(recovered), ...found] : found;
       return { json: { problems }, text: (output) => problemsView(problems, output) };
     },
   });
+}
+
+/** Opening the workspace has mended it already. */
+function interrupted(recovered: RecoveryReport): Problem {
+  return { reason: 'restore-interrupted', message: recoverySentence(recovered), repaired: true };
 }
 
 function statsView(stats: Stats, output: Output): string {

@@ -48,7 +48,7 @@ export function registerTaskCommands(program: Command, select: Select): void {
     summary: 'the task as it is now',
     examples: ['opencode-checkpoints task show --json'],
     run: async (invocation) => {
-      const { task } = await invocation.openTask();
+      const { task } = await invocation.openAll();
       const { live, warnings } = await task.load();
       return reply(live?.task ?? null, warnings);
     },
@@ -72,7 +72,7 @@ export function registerTaskCommands(program: Command, select: Select): void {
     summary: 'forget the task; its checkpoints stay',
     examples: ['opencode-checkpoints task clear'],
     run: async (invocation) => {
-      const { workspace, task } = await invocation.openTask();
+      const { workspace, task } = await invocation.openAll();
       const { warnings } = await task.clear(workspace);
       return reply(null, warnings);
     },
@@ -83,7 +83,7 @@ export function registerTaskCommands(program: Command, select: Select): void {
     summary: 'the saves, newest first',
     examples: ['opencode-checkpoints task history'],
     run: async (invocation) => {
-      const { workspace, task } = await invocation.openTask();
+      const { workspace, task } = await invocation.openAll();
       const history = await task.history(workspace);
       return {
         json: { task: await task.read(), history },
@@ -97,7 +97,7 @@ export function registerTaskCommands(program: Command, select: Select): void {
     summary: 'the task as a page for the next reader',
     examples: ['opencode-checkpoints task handoff > HANDOFF.md'],
     run: async (invocation) => {
-      const { task } = await invocation.openTask();
+      const { task } = await invocation.openAll();
       const page = await task.handoff();
       return { json: { task: await task.read(), handoff: page }, text: () => page };
     },
@@ -109,8 +109,9 @@ export function registerTaskCommands(program: Command, select: Select): void {
     details: 'REF may also be a save as `task history` names it. `opencode-checkpoints undo` takes it back.',
     examples: ['opencode-checkpoints task restore "parser ported"'],
     run: async (invocation, [reference]) => {
-      const { workspace, task } = await invocation.openTask();
-      const { id } = await findSave({ workspace, task }, reference);
+      const opened = await invocation.openAll();
+      const { workspace, task } = opened;
+      const { id } = await findSave(opened, reference);
       const result = await workspace.restore(id, {
         scope: ['task'],
         force: invocation.globals.force,
@@ -154,7 +155,7 @@ async function set(invocation: Invocation, _args: unknown[], flags: SetFlags): P
   delete patch['snapshotName'];
   if (Object.keys(patch).length === 0 && name === null)
     throw new CheckpointsError('invalid-argument', 'Nothing was given to set');
-  const { workspace, task } = await invocation.openTask();
+  const { workspace, task } = await invocation.openAll();
   const saved = await task.save(workspace, patch, { name });
   return {
     json: { task: saved.task, checkpoint: saved.checkpoint, clamped: saved.clamped, warnings: saved.warnings },

@@ -1,0 +1,91 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { Problem } from '../../src/core/api';
+import { built, Desk } from './cli-rig';
+
+const count = 12;
+
+let program: string;
+let desk: Desk;
+beforeAll(async () => {
+  program = await built('cli');
+});
+beforeEach(async () => {
+  desk = new Desk(program);
+  fill('old');
+  await desk.answer(['create', 'good']);
+  fill('new');
+});
+afterEach(() => desk.dispose());
+
+const fill = (text: string): void =>
+  desk.write(Object.fromEntries(Array.from({ length: count }, (_, i) => [`f${i}.txt`, `${text} ${i}\n`])));
+const contents = (): Set<string> =>
+  new Set(
+    Array.from(
+      { length: count },
+      (_, i) => readFileSync(path.join(desk.root, `f${i}.txt`), 'utf8').split(' ')[0] ?? '',
+    ),
+  );
+
+/** Loaded before the program: sends it a signal when it renames the n-th file into the workspace. */
+function signalAt(n: number, signal: 'SIGKILL' | 'SIGINT', when: 'apply' | 'stage' = 'apply'): NodeJS.ProcessEnv {
+  const file = path.join(desk.top, 'signal.cjs');
+  const method = when === 'apply' ? 'renameSync' : 'openSync';
+  const hit =
+    when === 'apply'
+      ? `String(args[1]).startsWith(${JSON.stringify(`${desk.root}/`)})`
+      : `/stage-[0-9a-f]+.\\d+$/.test(String(args[0]))`;
+  writeFileSync(
+    file,
+    `const fs = require('node:fs');
+     const real = fs.${method};
+     let left = ${n};
+     fs.${method} = (...args) => {
+       if (${hit} && --left === 0) process.kill(process.pid, ${JSON.stringify(signal)});
+       return real(...args);
+     };`,
+  );
+  return { NODE_OPTIONS: `--require ${file}` };
+}
+
+describe('a restore that dies', () => {
+  it.each([1, 5, count])('at file %i is finished or rolled back by the next command, whatever it is', async (n) => {
+    const died = await desk.run(['restore', 'good', '--json'], { env: signalAt(n, 'SIGKILL') });
+    expect(died.stdout).toBe('');
+    const next = await desk.run(['list']);
+    expect(next.code).toBe(0);
+    expect(next.stderr).toMatch(/^A restore that had been interrupted was (finished|rolled back): .*\.\n$/);
+    expect(contents().size).toBe(1);
+    expect(await desk.answer(['doctor'])).toEqual({ problems: [] });
+  });
+
+  it('is told by doctor, as repaired', async () => {
+    await desk.run(['restore', 'good'], { env: signalAt(5, 'SIGKILL') });
+    const { problems } = await desk.answer<{ problems: Problem[] }>(['doctor']);
+    expect(problems).toEqual([
+      { reason: 'restore-interrupted', message: expect.any(String) as string, repaired: true },
+    ]);
+    expect(contents().size).toBe(1);
+  });
+
+  it('keeps what was edited after the crash', async () => {
+    await desk.run(['restore', 'good'], { env: signalAt(5, 'SIGKILL') });
+    desk.write({ 'f0.txt': 'mine\n', 'f11.txt': 'mine\n' });
+    await desk.answer(['list']);
+    const left = Array.from({ length: count }, (_, i) => readFileSync(path.join(desk.root, `f${i}.txt`), 'utf8'));
+    expect([left[0], left[11]]).toEqual(['mine\n', 'mine\n']);
+    expect(new Set(left.slice(1, 11).map((text) => text.split(' ')[0])).size).toBe(1);
+  });
+});
+
+describe('Ctrl+C', () => {
+  it('while a restore prepares changes nothing and says so', async () => {
+    const ran = await desk.run(['restore', 'good', '--json'], { env: signalAt(3, 'SIGINT', 'stage') });
+    expect(contents()).toEqual(new Set(ran.code === 0 ? ['old'] : ['new']));
+    expect(ran.code).toBe(130);
+    expect(JSON.parse(ran.stdout)).toMatchObject({ error: { reason: 'cancelled' } });
+    expect(await desk.answer(['doctor'])).toEqual({ problems: [] });
+  });
+});
