@@ -5,6 +5,7 @@ import { CheckpointsError } from '../core/errors';
 import type { Checkpoint, CheckpointId } from '../core/model';
 import type { QueryIndex } from '../core/ports';
 import { parseReference, resolveReference } from '../core/references';
+import { wellFormed } from '../core/text';
 import { selectionForReference, selectionOf, type Selection } from './filter';
 import { readIndexFile, writeIndexFile } from './index-file';
 import { RecordCache } from './record-cache';
@@ -246,7 +247,9 @@ export class CheckpointIndex implements QueryIndex {
   }
 
   private all(sql: string, values: SqlValue[] = []): SqlValue[][] {
-    return this.db.exec(sql, values)[0]?.values ?? [];
+    // Half a surrogate pair in what somebody typed would be written longer than it is counted, and eat what follows it.
+    const sound = values.map((value) => (typeof value === 'string' ? wellFormed(value) : value));
+    return this.db.exec(sql, sound)[0]?.values ?? [];
   }
 
   /** Gives back what deleted rows took, once it is a quarter of the file. */

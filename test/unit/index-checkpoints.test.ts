@@ -186,6 +186,8 @@ describe('filters', () => {
     [{ search: '"' }, [1]],
     [{ search: '[' }, []],
     [{ search: 'restore OR parser' }, []],
+    [{ search: '\ud800a' }, []],
+    [{ session: '\ud800' }, []],
     [{ search: 'nothing like it' }, []],
     [{ search: 'fix', trigger: 'turn' }, [0]],
     [{ search: 'fix', limit: 1 }, [2]],
