@@ -186,7 +186,7 @@ describe('filters', () => {
     [{ search: '"' }, [1]],
     [{ search: '[' }, []],
     [{ search: 'restore OR parser' }, []],
-    [{ search: '\ud800a' }, []],
+    [{ search: '\ud800a' }, [4, 2, 1, 0]],
     [{ session: '\ud800' }, []],
     [{ search: 'nothing like it' }, []],
     [{ search: 'fix', trigger: 'turn' }, [0]],
