@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 import { CheckpointsError } from '../core/errors';
 import { plural } from './labels';
 import { pickRoot } from './picker';
-import { withCancel } from './progress';
+import { withPatience, withProgress } from './progress';
 import type { Root } from './root';
 import type { Services } from './services';
 
@@ -32,7 +32,7 @@ const page = async (content: string): Promise<void> => {
 export const showStatistics = async (services: Services): Promise<void> => {
   const root = await oneRoot(services, 'Show Statistics');
   if (root === undefined) return;
-  const stats = await withCancel('Counting', () => root.api.stats());
+  const stats = await withPatience('Counting', () => root.api.stats());
   const rows = stats.perSession.map(
     ({ session, title, checkpoints, bytes: size }) =>
       `| ${cell(title ?? session ?? 'Without a session')} | ${checkpoints} | ${bytes(size)} |`,
@@ -56,7 +56,7 @@ const cell = (text: string): string => text.replace(/[|\\]/g, (sign) => `\\${sig
 export const cleanUp = async (services: Services): Promise<void> => {
   const root = await oneRoot(services, 'Clean Up Store');
   if (root === undefined) return;
-  const preview = await withCancel('Looking at what can go', () => root.api.prune({ dryRun: true }));
+  const preview = await withPatience('Looking at what can go', () => root.api.prune({ dryRun: true }));
   const detail =
     preview.deleted.length === 0
       ? 'No checkpoint is old enough to go. Bytes that nothing needs any more are freed.'
@@ -67,7 +67,7 @@ export const cleanUp = async (services: Services): Promise<void> => {
     'Clean Up',
   );
   if (answer !== 'Clean Up') return;
-  const { deleted, freedBytes } = await withCancel('Cleaning up', () => root.api.prune());
+  const { deleted, freedBytes } = await withProgress('Cleaning up', () => root.api.prune());
   vscode.window.showInformationMessage(
     `Cleaned up: ${plural(deleted.length, 'checkpoint')} deleted, ${bytes(freedBytes)} freed.`,
   );
@@ -76,7 +76,7 @@ export const cleanUp = async (services: Services): Promise<void> => {
 export const runDoctor = async (services: Services): Promise<void> => {
   const root = await oneRoot(services, 'Run Doctor');
   if (root === undefined) return;
-  const problems = await withCancel('Examining the store', () => root.api.doctor());
+  const problems = await withPatience('Examining the store', () => root.api.doctor());
   if (problems.length === 0) {
     vscode.window.showInformationMessage('The checkpoint store is healthy.');
     return;
@@ -87,7 +87,7 @@ export const runDoctor = async (services: Services): Promise<void> => {
     'Repair',
   );
   if (answer !== 'Repair') return;
-  const after = await withCancel('Repairing the store', () => root.api.doctor({ repair: true }));
+  const after = await withProgress('Repairing the store', () => root.api.doctor({ repair: true }));
   const left = after.filter((problem) => !problem.repaired);
   if (left.length === 0) vscode.window.showInformationMessage(`Repaired: ${plural(after.length, 'problem')}.`);
   else

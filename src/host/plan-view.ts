@@ -107,7 +107,6 @@ export class PlanView implements vscode.TreeDataProvider<PlanNode>, FileChooser,
     item.tooltip = `${entry.path} ${acts(entry) ? will : 'is left as it is unless ticked'}${entry.yours === true ? '\nIt holds changes that you made yourself.' : ''}`;
     item.accessibilityInformation = {
       label: `${basename(entry.path)} in ${dirname(entry.path)}, ${will}`,
-      role: 'checkbox',
     };
     const file = root.toUri(entry.path);
     item.command = {

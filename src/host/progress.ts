@@ -1,4 +1,5 @@
 import * as vscode from 'vscode';
+import { CheckpointsError } from '../core/errors';
 import { views } from './ids';
 
 export interface Running {
@@ -10,7 +11,11 @@ export interface Running {
 const patience = 1000;
 
 /** Runs something that may take long. */
-export const withCancel = async <T>(title: string, work: (running: Running) => Promise<T>): Promise<T> => {
+export const withCancel = async <T>(
+  title: string,
+  work: (running: Running) => Promise<T>,
+  cancellable = true,
+): Promise<T> => {
   const controller = new AbortController();
   let last: { done: number; total: number } | undefined;
   let show: ((progress: { done: number; total: number }) => void) | undefined;
@@ -26,7 +31,7 @@ export const withCancel = async <T>(title: string, work: (running: Running) => P
     () => undefined,
   );
   const timer = setTimeout(() => {
-    const options = { location: vscode.ProgressLocation.Notification, title, cancellable: true };
+    const options = { location: vscode.ProgressLocation.Notification, title, cancellable };
     vscode.window.withProgress(options, async (progress, token) => {
       token.onCancellationRequested(() => controller.abort());
       let shown = 0;
@@ -45,3 +50,15 @@ export const withCancel = async <T>(title: string, work: (running: Running) => P
     clearTimeout(timer);
   }
 };
+
+/** For what only reads: cancelling stops the waiting, and what still runs has no effect. */
+export const withPatience = <T>(title: string, work: () => Promise<T>): Promise<T> =>
+  withCancel(title, ({ signal }) => {
+    const cancelled = new Promise<never>((_, reject) =>
+      signal.addEventListener('abort', () => reject(new CheckpointsError('cancelled', ''))),
+    );
+    return Promise.race([work(), cancelled]);
+  });
+
+/** For what must not stop half way. */
+export const withProgress = <T>(title: string, work: () => Promise<T>): Promise<T> => withCancel(title, work, false);

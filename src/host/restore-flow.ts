@@ -4,7 +4,7 @@ import { CheckpointsError } from '../core/errors';
 import type { RestorePlan } from '../core/model';
 import type { Target } from './diff';
 import { shortTitle } from './labels';
-import { withCancel } from './progress';
+import { withPatience } from './progress';
 import { runRestore } from './restore-run';
 import { chooseScope } from './restore-scope';
 import { countPlan, isEmptyPlan, planText } from './restore-text';
@@ -120,7 +120,7 @@ export class RestoreFlow {
     const { root, checkpoint } = target;
     let options = first;
     for (;;) {
-      const plan = await withCancel('Looking at what would change', () => root.api.plan(checkpoint.id, options));
+      const plan = await withPatience('Looking at what would change', () => root.api.plan(checkpoint.id, options));
       const { yours, write, delete: deleted } = countPlan(plan);
       const empty = isEmptyPlan(plan);
       const choosable = checkpoint.session !== null || checkpoint.task !== null || plan.entries.length > 1;

@@ -1,78 +1,91 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { VsCodeSession } from '../rig/vscode-session';
 import { playAfternoon, project } from './afternoon';
 
 const view = 'Checkpoints';
+const turn = 'Add a discount to total';
+const wide = { width: 1400, height: 900 };
 
 /** The same screens in every kind of theme and in a narrow window; a person looks at the pictures. */
-describe.each([
-  ['dark', 'Default Dark Modern', { width: 1400, height: 900 }],
-  ['light', 'Default Light Modern', { width: 1400, height: 900 }],
-  ['contrast', 'Default High Contrast', { width: 1400, height: 900 }],
-  ['narrow', 'Default Dark Modern', { width: 620, height: 800 }],
-])('looks: %s', (name, theme, size) => {
+describe('looks', () => {
   let session: VsCodeSession;
 
   beforeAll(async () => {
-    session = await VsCodeSession.start({ files: project, size, settings: { 'workbench.colorTheme': theme } });
+    session = await VsCodeSession.start({ files: project, size: wide });
     await playAfternoon(session);
   });
   afterAll(() => session?.stop());
+  afterEach(async ({ task }) => {
+    if (task.result?.state === 'fail') await session.workbench.screenshot(`failed-looks-${task.name}`);
+  });
 
-  it('session, turn, checkpoint, file', async () => {
+  it('shows sessions with their kept points, forks and turns, newest first', async () => {
     const { workbench } = session;
     await workbench.openContainer(view);
-    await workbench.expand(view, /^Add discounts to the cart\s*(now|1 min)/);
+    await workbench.expand(view, /^Add discounts to the cart\s*(now|\d)/);
     await workbench.row(view, 'Tests are green').waitFor();
     const texts = await workbench.rowTexts(view);
-    const order = [
-      'Tests are green',
-      'Add discounts to the cart (fork)',
-      'Now rename describe',
-      'Add a discount to total',
-    ];
+    const order = ['Tests are green', 'Add discounts to the cart (fork)', 'Now rename describe', turn];
     expect(order.map((label) => texts.findIndex((text) => text.startsWith(label)))).toEqual([1, 2, 3, 4]);
     await workbench.expand(view, 'Now rename describe');
     await workbench.expand(view, 'After the turn');
     await workbench.row(view, 'pay.ts').waitFor();
-    await workbench.screenshot(`looks-${name}-1-tree`);
   });
 
-  it('what a turn is about', async () => {
+  it('tells on hover what a turn was about', async () => {
     const { workbench } = session;
-    await workbench.row(view, 'Add a discount to total').hover();
+    await workbench.row(view, turn).hover();
     await workbench.page.locator('.monaco-hover:visible', { hasText: 'claude-sonnet' }).waitFor();
-    await workbench.screenshot(`looks-${name}-2-tooltip`);
+    await workbench.screenshot('looks-tooltip');
     await workbench.page.keyboard.press('Escape');
   });
 
-  it('everything that changed since', async () => {
+  it('opens everything that changed since', async () => {
     const { workbench } = session;
-    await workbench.contextMenu(workbench.row(view, 'Add a discount to total'), 'Compare with Working Files');
+    await workbench.contextMenu(workbench.row(view, turn), 'Compare with Working Files');
     await workbench.tab(/Working Files/).waitFor();
     await workbench.page.locator('.monaco-diff-editor .view-line').first().waitFor();
-    await workbench.screenshot(`looks-${name}-3-changes`);
   });
 
-  it('choosing single files to restore', async () => {
-    const { workbench } = session;
-    await workbench.rowAction(view, 'Add a discount to total', 'Restore Checkpoint');
+  it.each([
+    ['dark', 'Default Dark Modern', '.vs-dark', wide],
+    ['light', 'Default Light Modern', '.vs', wide],
+    ['contrast', 'Default High Contrast', '.hc-black', wide],
+    ['contrast-light', 'Default High Contrast Light', '.hc-light', wide],
+    ['narrow', 'Default Dark Modern', '.vs-dark', { width: 620, height: 800 }],
+  ])('%s', async (name, theme, mark, size) => {
+    const { workbench, server } = session;
+    await server.writeSettings({ 'workbench.colorTheme': theme });
+    await workbench.page.setViewportSize(size);
+    await workbench.page.locator(`.monaco-workbench${mark}`).waitFor();
+    await workbench.screenshot(`looks-${name}-1-tree`);
+    await workbench.rowAction(view, turn, 'Restore Checkpoint');
     const text = await workbench.modalText();
     expect(text).toMatch(/2 files will be written\.\s+1 file made since then will be deleted\./);
-    await workbench.screenshot(`looks-${name}-4-restore`);
+    await workbench.screenshot(`looks-${name}-2-restore`);
     await workbench.modalClick('Choose…');
     await workbench.quickRows.filter({ hasText: 'Conversation' }).waitFor();
-    await workbench.screenshot(`looks-${name}-5-facets`);
+    await workbench.screenshot(`looks-${name}-3-facets`);
     await workbench.confirmPick();
-    await workbench.row('Restore Plan', 'pay.ts').waitFor();
     await workbench.row('Restore Plan', 'cart.test.ts').locator('.monaco-checkbox').click();
     await workbench.view('Restore Plan').getByText('2 of 3 files').waitFor();
-    await workbench.screenshot(`looks-${name}-6-plan`);
-    await workbench.view('Restore Plan').hover();
-    await workbench.view('Restore Plan').locator('.action-label[aria-label^="Restore Ticked Files"]').click();
+    await workbench.screenshot(`looks-${name}-4-plan`);
+    await workbench.viewAction('Restore Plan', 'Cancel Restore');
+    await workbench.view('Restore Plan').waitFor({ state: 'detached' });
+  });
+
+  it('restores exactly what is ticked', async () => {
+    const { workbench } = session;
+    await workbench.page.setViewportSize(wide);
+    await workbench.rowAction(view, turn, 'Restore Checkpoint');
+    await workbench.modalClick('Choose…');
+    await workbench.confirmPick();
+    await workbench.row('Restore Plan', 'cart.test.ts').locator('.monaco-checkbox').click();
+    await workbench.view('Restore Plan').getByText('2 of 3 files').waitFor();
+    await workbench.viewAction('Restore Plan', 'Restore Ticked Files');
     await workbench.notification('Restored: 2 files written.').waitFor();
     expect(session.exists('test/cart.test.ts')).toBe(true);
     expect(session.exists('src/checkout/pay.ts')).toBe(true);
-    await workbench.screenshot(`looks-${name}-7-restored`);
+    await workbench.screenshot('looks-restored');
   });
 });

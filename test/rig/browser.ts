@@ -180,6 +180,12 @@ export class Workbench {
     await row.locator(`.action-label[aria-label^="${action}"]`).click();
   }
 
+  /** An action in the title of a view: those show on hover and focus only. */
+  async viewAction(view: string, action: string): Promise<void> {
+    await this.view(view).locator('.pane-header').hover();
+    await this.view(view).locator(`.pane-header .action-label[aria-label^="${action}"]`).click();
+  }
+
   async contextMenu(target: Locator, action: string): Promise<void> {
     await target.click({ button: 'right' });
     const item = this.page
