@@ -55,13 +55,16 @@ export class UserFacts {
   }
 }
 
-/** Changes when the file does; `-` where there is none. */
+/** Changes when the file does; `-` where there is none, or none that we may see. */
 export function stampOf(path: string): string {
-  const stat = statSync(path, { bigint: true, throwIfNoEntry: false });
-  return stat ? `${stat.mtimeNs}:${stat.size}:${stat.ino}` : '-';
+  try {
+    const stat = statSync(path, { bigint: true });
+    return `${stat.mtimeNs}:${stat.size}:${stat.ino}`;
+  } catch {
+    return '-';
+  }
 }
 
 function inodeOf(path: string): string {
-  const stat = statSync(path, { throwIfNoEntry: false });
-  return stat ? String(stat.ino) : '-';
+  return stampOf(path).split(':').at(-1) ?? '-';
 }
