@@ -4,6 +4,7 @@ import { findBinary } from './binary';
 import { findServer, type DiscoveryOptions, type FoundServer, type ServerSource } from './discovery';
 import { probe } from './probe';
 import { OwnServer } from './server';
+import { terminalFor, type TerminalCommand } from './terminal';
 import { V1Gateway } from './v1';
 import type { CommandLine } from './v1-cli';
 import { V2Gateway } from './v2';
@@ -49,6 +50,14 @@ export class Connector {
   gateway(): Promise<SessionGateway> {
     this.connecting ??= this.connect().finally(() => (this.connecting = null));
     return this.connecting;
+  }
+
+  /** The command that shows a session of this server in a terminal. */
+  async terminal(session: string, directory: string): Promise<TerminalCommand> {
+    await this.gateway();
+    if (!this.current) throw new CheckpointsError('server-unreachable', 'No OpenCode server is running');
+    const { opencodePath: path, env } = this.options;
+    return terminalFor(this.current.server, session, directory, { path, env });
   }
 
   /** Stops the server if it is ours. */

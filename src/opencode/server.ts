@@ -134,7 +134,8 @@ function launch(binary: Binary, password: string, { cwd, env = process.env }: Ow
   };
   return spawn(binary.path, args, {
     cwd,
-    env: { ...env, ...secret },
+    // A plugin makes OpenCode 1 wait for npm: more than a minute when the registry cannot be reached, but for this.
+    env: { npm_config_fetch_retries: '0', ...env, ...secret },
     // A group of its own: a launcher would not pass our signal on.
     detached: process.platform !== 'win32',
     stdio: ['pipe', 'pipe', 'pipe'],

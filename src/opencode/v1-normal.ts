@@ -80,7 +80,10 @@ export function v1Session(raw: V1Session): SessionInfo {
 }
 
 /** In the server's order. `session` tells what its user took back, and which folder paths are relative to. */
-export function v1Messages(raw: readonly V1Message[], session: SessionInfo): SessionMessage[] {
+export function v1Messages(
+  raw: readonly V1Message[],
+  session: Pick<SessionInfo, 'directory' | 'revertedFrom'>,
+): SessionMessage[] {
   let reverted = false;
   return raw.map((message) => {
     reverted ||= message.info.id === session.revertedFrom;

@@ -26,7 +26,12 @@ export interface V1Options {
   version: string;
   /** Finds OpenCode's command line when something needs it; null when there is none. */
   commandLine: () => Promise<CommandLine | null>;
+  /** Another way to the same server. */
+  http?: Http;
 }
+
+/** The first request for a folder waits for its plugins, and those for npm. */
+const bootMs = 120_000;
 
 /** Longer than any list we ask for: without a limit OpenCode 1 gives the newest hundred. */
 const everything = 1_000_000;
@@ -41,7 +46,7 @@ export class V1Gateway implements SessionGateway {
   private readonly commandLine: V1Options['commandLine'];
 
   constructor(options: V1Options) {
-    this.http = new Http(options.endpoint);
+    this.http = options.http ?? new Http(options.endpoint);
     this.url = options.endpoint.url;
     this.version = options.version;
     this.commandLine = options.commandLine;
@@ -49,7 +54,7 @@ export class V1Gateway implements SessionGateway {
 
   async list(directory: string): Promise<SessionInfo[]> {
     const query = { directory, scope: 'project', limit: everything };
-    const sessions = await this.http.json<V1Session[]>('GET', '/session', { query });
+    const sessions = await this.http.json<V1Session[]>('GET', '/session', { query, timeoutMs: bootMs });
     return sessions.filter((session) => isWithin(directory, session.directory)).map(v1Session);
   }
 

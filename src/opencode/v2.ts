@@ -42,7 +42,10 @@ export class V2Gateway implements SessionGateway {
   async list(directory: string): Promise<SessionInfo[]> {
     // A project's sessions may work in any of its folders; those of one folder alone would miss the ones below.
     const query = { 'location[directory]': directory };
-    const { project } = await this.http.json<{ project: { id: string } }>('GET', '/api/location', { query });
+    const { project } = await this.http.json<{ project: { id: string } }>('GET', '/api/location', {
+      query,
+      timeoutMs: 120_000,
+    });
     const sessions = await this.pages<V2Session>('/api/session', { project: project.id, order: 'desc' }, 200);
     return sessions.filter((session) => isWithin(directory, session.location.directory)).map(v2Session);
   }
