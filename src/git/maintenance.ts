@@ -65,6 +65,7 @@ export async function collect(store: GitStore, waitMs: number): Promise<{ freedB
   return store.exclusively('clean up', waitMs, undefined, async () => {
     const before = storeSizes(store.layout).bytes;
     checkSpace(store.layout, before);
+    await store.catchUp();
     await holdScanTree(store);
     const git = (args: string[]): Promise<unknown> =>
       runGit([...safeFlags, `--git-dir=${store.layout.gitDir}`, ...args], {

@@ -192,10 +192,10 @@ export class Snapshots {
   }
 
   /** Lets the scanner's index catch up, after the checkpoint is safe. Its failure costs time, not truth. */
-  async settle(snapshot: Snapshot): Promise<void> {
+  async settle(snapshot: Snapshot, options: { fully?: boolean } = {}): Promise<void> {
     const { lag } = snapshot;
-    if (!lag) return;
-    if (lag.changes.size < lagLimit.files && lag.bytes < lagLimit.bytes) return;
+    if (!lag || lag.changes.size === 0) return;
+    if (!options.fully && lag.changes.size < lagLimit.files && lag.bytes < lagLimit.bytes) return;
     await this.scanner.absorb(lag.base, snapshot.tree, lag.changes);
   }
 

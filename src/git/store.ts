@@ -136,6 +136,14 @@ export class GitStore implements SnapshotStore {
     });
   }
 
+  /** The scanner's index may lag behind and name older content; before that is freed it knows the files as they are. */
+  async catchUp(): Promise<void> {
+    const writer = this.newWriter();
+    const snapshot = await this.snapshots.scan(await this.readBase(), this.config(), writer, undefined, []);
+    await writer.flush();
+    await this.snapshots.settle(snapshot, { fully: true });
+  }
+
   private async readBase(): Promise<Base | null> {
     const commit = this.refsOf.read(baseRef);
     if (!commit) return null;
