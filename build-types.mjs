@@ -1,10 +1,15 @@
-// Declarations of the package's API for Node programs: dist/types/cli/api.d.ts and what it names, nothing else.
+// Declarations of the package's API for Node programs: cli/api.d.ts and what it names, nothing else.
+// `node build-types.mjs [FOLDER]` (default: dist/types).
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
 
 const root = path.dirname(fileURLToPath(import.meta.url));
+const folder =
+  process.argv[1]?.endsWith('build-types.mjs') && process.argv[2]
+    ? path.resolve(process.argv[2])
+    : path.join(root, 'dist/types');
 const config = ts.getParsedCommandLineOfConfigFile(
   path.join(root, 'tsconfig.json'),
   {
@@ -12,7 +17,7 @@ const config = ts.getParsedCommandLineOfConfigFile(
     declaration: true,
     emitDeclarationOnly: true,
     rootDir: path.join(root, 'src'),
-    outDir: path.join(root, 'dist/types'),
+    outDir: folder,
   },
   { ...ts.sys, onUnRecoverableConfigFileDiagnostic: (problem) => fail([problem]) },
 );

@@ -1,5 +1,6 @@
-import type { CheckpointsApi } from '../core/programs';
-import { programApi } from '../core/programs';
+import { type CheckpointsApi, programApi } from '../core/programs';
+import { openFor } from './compose';
+import { openSessions, type Sessions } from './sessions';
 
 export { CheckpointsError, type Reason } from '../core/errors';
 export type * from '../core/model';
@@ -9,13 +10,27 @@ export type { DiffOptions, DiffResult, ListFilter, PlanOptions, RestoreOptions, 
 export interface OpenOptions {
   /** Any folder of the workspace. */
   directory: string;
+  /** OpenCode's server, for conversations; left out, it is found as the command line finds it. */
+  server?: string;
 }
 
-/** The checkpoints of one workspace, for Node programs. The same as the VS Code extension's `activate` returns. */
-export function openWorkspace(options: OpenOptions): Promise<CheckpointsApi> {
+/** The checkpoints of one workspace, for Node programs: the same API as the VS Code extension's `activate` returns. */
+export async function openWorkspace(options: OpenOptions): Promise<CheckpointsApi> {
+  const globals = { cwd: options.directory, server: options.server ?? null };
+  let connection: Sessions | null = null;
   const api = programApi(async () => {
-    const { openWorkspace: open } = await import('../git/open');
-    return open({ directory: options.directory });
+    const { workspace } = await openFor(globals, { index: true }, async (folder, root) => {
+      connection ??= await openSessions(globals, root, folder);
+      return connection.gateway();
+    });
+    return workspace;
   });
-  return api.initialize().then(() => api);
+  await api.initialize();
+  return {
+    ...api,
+    close: async () => {
+      await api.close();
+      await connection?.close();
+    },
+  };
 }

@@ -19,7 +19,7 @@ const wasm = path.join(__dirname, 'sql-wasm.wasm');
  * there at once, and SQLite starts for searching and counting only.
  */
 export async function openFor(
-  globals: Globals,
+  globals: Pick<Globals, 'cwd'>,
   needs: OpenNeeds,
   sessions: (folder: string, root: string) => Promise<SessionGateway>,
 ): Promise<Opened> {
@@ -53,7 +53,7 @@ async function checkFolder(folder: string): Promise<void> {
   try {
     if ((await stat(folder)).isDirectory()) return;
   } catch (error) {
-    throw new CheckpointsError('invalid-argument', `--cwd ${folder}: there is no such folder`, { cause: error });
+    throw new CheckpointsError('invalid-argument', `${folder}: there is no such folder`, { cause: error });
   }
-  throw new CheckpointsError('invalid-argument', `--cwd ${folder}: it is not a folder`);
+  throw new CheckpointsError('invalid-argument', `${folder}: it is not a folder`);
 }

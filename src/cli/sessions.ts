@@ -15,7 +15,7 @@ export interface Sessions {
  * `--server` or the environment, else OpenCode 2's service, else one started for this call. Loaded only by commands that speak to
  * OpenCode.
  */
-export async function openSessions(globals: Globals, root: string, folder: string): Promise<Sessions> {
+export async function openSessions(globals: Pick<Globals, 'server'>, root: string, folder: string): Promise<Sessions> {
   const { Connector } = await import('../opencode/connect');
   const { config } = loadConfig(root, folder);
   return new Connector({

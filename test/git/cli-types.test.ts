@@ -1,0 +1,71 @@
+import { execFileSync } from 'node:child_process';
+import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { built, Desk, runProgram } from './cli-rig';
+
+const project = path.resolve(__dirname, '../..');
+const tsc = path.join(project, 'node_modules/typescript/bin/tsc');
+
+let desk: Desk;
+beforeAll(async () => {
+  const api = await built('api');
+  desk = new Desk('');
+  desk.write({ 'a.txt': 'one\n' });
+  // The package as npm would install it, beside a program that uses it by name.
+  const installed = path.join(desk.top, 'node_modules/opencode-checkpoints');
+  mkdirSync(path.join(installed, 'dist'), { recursive: true });
+  copyFileSync(path.join(project, 'package.json'), path.join(installed, 'package.json'));
+  for (const name of ['api.js', 'sql-wasm.wasm'])
+    copyFileSync(path.join(path.dirname(api), name), path.join(installed, 'dist', name));
+  execFileSync(process.execPath, [path.join(project, 'build-types.mjs'), path.join(installed, 'dist/types')]);
+});
+afterAll(() => desk.dispose());
+
+const source = `
+import { CheckpointsError, openWorkspace, type Checkpoint, type CheckpointsApi } from 'opencode-checkpoints';
+const api: CheckpointsApi = await openWorkspace({ directory: process.argv[2]! });
+const made: Checkpoint = await api.save({ name: 'typed', metadata: { a: 1 } });
+api.on('created', ({ ids }) => ids.map((id) => id.length));
+api.on('error', (error) => error.reason === 'busy');
+const can = await api.canRestore('typed');
+const text: string = can.valid ? String(can.plan.entries.length) : can.message;
+console.log(made.name, text, (await api.list({ search: 'typed' })).length, typeof CheckpointsError);
+await api.close();
+`;
+
+describe('the package for other programs', () => {
+  it('has types that a strict program compiles with', () => {
+    writeFileSync(path.join(desk.top, 'package.json'), '{"type":"module"}');
+    writeFileSync(path.join(desk.top, 'program.ts'), source);
+    writeFileSync(
+      path.join(desk.top, 'wrong.ts'),
+      `import { openWorkspace } from 'opencode-checkpoints';\nawait openWorkspace({ directory: 1 });\n`,
+    );
+    const options = [
+      '--strict',
+      '--module',
+      'nodenext',
+      '--target',
+      'es2022',
+      '--noUncheckedIndexedAccess',
+      '--outDir',
+      'out',
+    ];
+    const types = ['--types', 'node', '--typeRoots', path.join(project, 'node_modules/@types')];
+    const compile = (file: string): string => {
+      try {
+        return execFileSync(process.execPath, [tsc, ...options, ...types, file], { cwd: desk.top, encoding: 'utf8' });
+      } catch (error) {
+        return (error as { stdout: string }).stdout;
+      }
+    };
+    expect(compile('program.ts')).toBe('');
+    expect(compile('wrong.ts')).toContain('TS2322');
+  });
+
+  it('is found by its name', async () => {
+    const ran = await runProgram(process.execPath, ['out/program.js', desk.root], { cwd: desk.top, env: desk.env });
+    expect(ran).toMatchObject({ code: 0, stdout: 'typed 0 1 function\n', stderr: '' });
+  });
+});
