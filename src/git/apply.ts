@@ -14,6 +14,7 @@ import { WorkingFiles } from './working-files';
 
 /** So few files are synced one by one; more would cost minutes, and the store has every byte anyway. */
 const syncLimit = 64;
+const readAhead = 48;
 
 /**
  * Stages all new content beside the store (or in the root, on another volume), writes the journal, then deletes
@@ -116,9 +117,23 @@ async function stageAll(
 ): Promise<void> {
   mkdirSync(stage, { recursive: true, mode: 0o700 });
   const writes = changes.filter((change) => change.after).length;
-  for (const [i, { after }] of changes.entries()) {
+  await eachContent(store, changes, (i, after, data) => {
     if (request.signal?.aborted) throw new CheckpointsError('cancelled', 'Cancelled; nothing was changed.');
-    if (after) files.stage(join(stage, String(i)), after.mode, await store.content(after), writes <= syncLimit);
+    files.stage(join(stage, String(i)), after.mode, data, writes <= syncLimit);
+  });
+}
+
+/** The new contents in order; some are read ahead, so that git and the disk work at the same time. */
+async function eachContent(
+  store: GitStore,
+  changes: FileChange[],
+  use: (i: number, after: FileVersion, data: Uint8Array) => void,
+): Promise<void> {
+  const writes = changes.flatMap(({ after }, i) => (after ? [{ i, after }] : []));
+  for (let at = 0; at < writes.length; at += readAhead) {
+    const some = writes.slice(at, at + readAhead);
+    const contents = await Promise.all(some.map(({ after }) => store.content(after)));
+    for (const [n, { i, after }] of some.entries()) use(i, after, contents[n]!);
   }
 }
 
@@ -250,8 +265,9 @@ async function finished(store: GitStore, journal: Journal): Promise<RecoveryRepo
   }
   rmSync(journal.stage, { recursive: true, force: true });
   mkdirSync(journal.stage, { recursive: true, mode: 0o700 });
-  for (const [i, { after }] of again.entries())
-    if (after) files.stage(join(journal.stage, String(i)), after.mode, await store.content(after), false);
+  await eachContent(store, again, (i, after, data) =>
+    files.stage(join(journal.stage, String(i)), after.mode, data, false),
+  );
   const outcome = await perform(store, files, again, journal.stage);
   folders(files, journal, journal.changes);
   for (const path of outcome.done) done.add(path);

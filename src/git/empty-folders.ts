@@ -1,4 +1,5 @@
-import { lstatSync, readdirSync } from 'node:fs';
+import { lstatSync } from 'node:fs';
+import { listFolder } from './list-folder';
 import { encodePath, decodePath, fsPath } from './path-bytes';
 import { isMissing } from './refs';
 import { runGit, safeFlags } from './run';
@@ -8,6 +9,7 @@ interface Known {
   mtimeNs: bigint;
   folders: string[];
   files: number;
+  subtrees?: { tree: string; folders: Map<string, string> };
 }
 
 /**
@@ -39,21 +41,32 @@ export class EmptyFolders {
     return empty.filter((folder) => !inside.has(folder)).sort();
   }
 
-  private async walk(folder: string, tree: string | null, empty: string[], strangers: string[]): Promise<void> {
+  private async walk(folder: string, tree: string, empty: string[], strangers: string[]): Promise<void> {
     const list = this.list(folder);
-    if (!list) return;
-    const subtrees = new Map<string, string>();
-    if (tree) for (const e of await this.trees.entries(tree)) if (e.mode === modes.tree) subtrees.set(e.name, e.oid);
+    if (!list || list.folders.length === 0) return;
+    const subtrees = await this.subtreesOf(list, tree);
     for (const name of list.folders) {
       const path = folder === '' ? name : `${folder}/${name}`;
       const oid = subtrees.get(name);
-      if (oid) await this.walk(path, oid, empty, strangers);
-      else if (name !== '.git') {
+      // Awaiting only where there is something to wait for: most folders have no folders.
+      if (oid) {
+        const below = this.list(path);
+        if (below && below.folders.length > 0) await this.walk(path, oid, empty, strangers);
+      } else if (name !== '.git') {
         const below = this.list(path);
         if (below && below.folders.length === 0 && below.files === 0) empty.push(path);
         else strangers.push(path);
       }
     }
+  }
+
+  /** The folders of a tree, remembered with the listing: an edit changes the trees above it, and no others. */
+  private async subtreesOf(list: Known, tree: string): Promise<Map<string, string>> {
+    if (list.subtrees?.tree === tree) return list.subtrees.folders;
+    const folders = new Map<string, string>();
+    for (const e of await this.trees.entries(tree)) if (e.mode === modes.tree) folders.set(e.name, e.oid);
+    list.subtrees = { tree, folders };
+    return folders;
   }
 
   private walkStranger(folder: string, empty: string[]): void {
@@ -72,11 +85,11 @@ export class EmptyFolders {
       if (known && known.mtimeNs === mtimeNs && Date.now() - Number(mtimeNs / 1_000_000n) > 100) return known;
       const folders: string[] = [];
       let files = 0;
-      for (const entry of readdirSync(path, { withFileTypes: true, encoding: 'buffer' }) as unknown as DirentBytes[]) {
-        if (entry.isDirectory()) folders.push(decodePath(entry.name));
+      for (const entry of listFolder(path)) {
+        if (entry.isFolder) folders.push(decodePath(entry.name));
         else files += 1;
       }
-      const list = { mtimeNs, folders, files };
+      const list: Known = { mtimeNs, folders, files };
       this.known.set(folder, list);
       return list;
     } catch (error) {
@@ -125,11 +138,6 @@ export class EmptyFolders {
     );
     return new Set(splitNul(result.stdout).map((part) => decodePath(part).replace(/\/$/, '')));
   }
-}
-
-interface DirentBytes {
-  name: Buffer;
-  isDirectory(): boolean;
 }
 
 export function splitNul(data: Buffer): Buffer[] {

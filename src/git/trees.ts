@@ -70,7 +70,12 @@ export class Trees {
 
   async entries(oid: string): Promise<TreeEntry[]> {
     const known = this.cache.get(oid);
-    if (known) return known;
+    if (known) {
+      // To the end of the line: the longest unused go first.
+      this.cache.delete(oid);
+      this.cache.set(oid, known);
+      return known;
+    }
     if (oid === this.emptyTree) return [];
     const object = await this.reader.read(oid);
     if (object?.type !== 'tree') throw new CheckpointsError('store-broken', `The store has lost the folder ${oid}.`);
@@ -84,6 +89,7 @@ export class Trees {
   }
 
   private remember(oid: string, entries: TreeEntry[]): void {
+    if (this.cache.has(oid)) return;
     this.cache.set(oid, entries);
     this.cachedEntries += entries.length + 1;
     // Oldest first out; enough for the trees of a large workspace, small beside an editor.

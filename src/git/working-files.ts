@@ -5,7 +5,6 @@ import {
   lstatSync,
   mkdirSync,
   openSync,
-  readdirSync,
   renameSync,
   rmSync,
   rmdirSync,
@@ -17,6 +16,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { FileReader, parentOf } from './file-reader';
+import { listFolder } from './list-folder';
 import { hashObject, type HashName } from './pack-writer';
 import { encodePath, fsPath } from './path-bytes';
 import { isMissing } from './refs';
@@ -151,11 +151,8 @@ export class WorkingFiles {
 
 /** True when the folder held nothing but empty folders, and is gone. */
 function removeEmptyTree(folder: string | Buffer): boolean {
-  const entries = readdirSync(folder, { withFileTypes: true, encoding: 'buffer' }) as unknown as Array<{
-    name: Buffer;
-    isDirectory(): boolean;
-  }>;
-  if (entries.some((entry) => !entry.isDirectory())) return false;
+  const entries = listFolder(folder);
+  if (entries.some((entry) => !entry.isFolder)) return false;
   const base = Buffer.isBuffer(folder) ? folder : Buffer.from(folder);
   for (const entry of entries) if (!removeEmptyTree(Buffer.concat([base, Buffer.from('/'), entry.name]))) return false;
   rmdirSync(folder);
