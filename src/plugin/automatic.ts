@@ -1,0 +1,165 @@
+import { realpathSync } from 'node:fs';
+import { isAbsolute, relative, resolve, sep } from 'node:path';
+import type { CreateOptions } from '../core/api';
+import type { Trigger } from '../core/model';
+import { absolutePaths, callPolicy, isWanted } from '../core/triggers';
+import type { Companion } from './companion';
+import type { Reporter } from './reporter';
+import { nowhere, type Moment, type Prompt, type SessionTracker } from './tracker';
+
+export interface PendingCall {
+  session: string;
+  tool: string;
+  callId: string;
+  /** The step it belongs to, where OpenCode tells. */
+  messageId: string | null;
+  input: unknown;
+}
+
+/**
+ * The automatic checkpoints of SPEC's table. Nothing in here throws into OpenCode, and nobody waits longer than `captureBudget`: a capture that
+ * takes longer goes on by itself, is marked as late, and is told.
+ */
+export class AutomaticPoints {
+  private tail: Promise<unknown> = Promise.resolve();
+  /** Calls under way that may change files they do not name. */
+  private readonly loose = new Set<string>();
+  /** Such a call has run since the last scan: the fast lane would not see what it did. */
+  private blind = false;
+  private readonly namedOutside = new Set<string>();
+
+  constructor(
+    private readonly companion: Companion,
+    private readonly sessions: SessionTracker,
+    private readonly reporter: Reporter,
+  ) {}
+
+  /** A prompt arrived; the agent has not begun. */
+  turn(session: string, prompt: Prompt): Promise<void> {
+    this.loose.clear();
+    this.namedOutside.clear();
+    return this.within('turn', async (metadata) => {
+      const moment = await this.place(session, metadata, () => this.sessions.beginTurn(session, prompt));
+      await this.scan({ ...moment, trigger: 'turn', metadata });
+    });
+  }
+
+  beforeCall(call: PendingCall): Promise<void> {
+    const policy = callPolicy(call.tool, call.input);
+    if (policy.kind === 'none') return Promise.resolve();
+    return this.within('tool', async (metadata) => {
+      const moment = await this.place(call.session, metadata, () =>
+        this.sessions.beforeCall(call.session, call.callId, call.messageId),
+      );
+      const paths = policy.kind === 'paths' ? absolutePaths(policy.paths, this.companion.directory) : [];
+      const point = { ...moment, trigger: 'tool' as const, metadata };
+      if (policy.kind === 'scan') {
+        await this.scan({ ...point, cause: { tool: call.tool, callId: call.callId, paths: [] } });
+        this.loose.add(call.callId);
+        this.blind = true;
+        return;
+      }
+      const { workspace } = await this.companion.open();
+      const cause = { tool: call.tool, callId: call.callId, paths: paths.map((path) => named(workspace.root, path)) };
+      if (this.blind) await this.scan({ ...point, cause });
+      // A path outside changes no tree, but shall be named: so the point is made although nothing changed, once a turn.
+      const outside = cause.paths.filter((path) => isAbsolute(path) && !this.namedOutside.has(path));
+      for (const path of outside) this.namedOutside.add(path);
+      await workspace.create({ ...point, cause, paths, automatic: outside.length === 0 });
+    });
+  }
+
+  afterCall(callId: string): void {
+    this.loose.delete(callId);
+  }
+
+  /** The turn ended. */
+  idle(session: string): Promise<void> {
+    this.loose.clear();
+    return this.within('idle', async (metadata) => {
+      if ((await this.sessions.rootOf(session)) !== session) return;
+      const moment = await this.place(session, metadata, () => this.sessions.whenIdle(session));
+      await this.scan({ ...moment, trigger: 'idle', metadata });
+    });
+  }
+
+  private async place(
+    session: string,
+    metadata: Record<string, unknown>,
+    find: () => Promise<Moment>,
+  ): Promise<Moment | typeof nowhere> {
+    try {
+      const moment = await find();
+      if (moment.session.id !== session) metadata['subagent'] = session;
+      return moment;
+    } catch (error) {
+      metadata['session'] = session;
+      this.reporter.failed('The place in the conversation is not known', error);
+      return nowhere;
+    }
+  }
+
+  private async scan(options: CreateOptions): Promise<void> {
+    const { workspace } = await this.companion.open();
+    const underWay = this.loose.size > 0;
+    await workspace.create({ ...options, automatic: true });
+    if (!underWay) this.blind = false;
+  }
+
+  /** One after the other, within the budget, whatever happens. */
+  private async within(trigger: Trigger, work: (metadata: Record<string, unknown>) => Promise<void>): Promise<void> {
+    const what = `The checkpoint before ${trigger === 'idle' ? 'the next turn' : `the ${trigger}`} was not made`;
+    try {
+      const { automatic, captureBudget } = await this.companion.config();
+      if (!isWanted(automatic, trigger)) return;
+      // Read when the record is written: a capture that is still reading when the agent goes on may hold later content.
+      const metadata: Record<string, unknown> = {};
+      const before = this.tail;
+      const run = orAfter(before, captureBudget).then(() => work(metadata));
+      this.tail = run.catch(() => undefined);
+      if ((await orAfter(run, captureBudget)) === 'done') {
+        this.reporter.recovered(what);
+        return;
+      }
+      metadata['late'] = true;
+      this.reporter.problem(
+        `${what}/late`,
+        `A checkpoint took longer than ${captureBudget} ms; the agent went on, and it is being finished in the background.`,
+      );
+      run.catch((error: unknown) => this.reporter.failed(what, error));
+    } catch (error) {
+      this.reporter.failed(what, error);
+    }
+  }
+}
+
+async function orAfter(work: Promise<unknown>, ms: number): Promise<'done' | 'late'> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<'late'>((next) => (timer = setTimeout(() => next('late'), ms)));
+  try {
+    return await Promise.race([work.then(() => 'done' as const), late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** As records name files: relative to the root, whole when it lies outside. */
+function named(root: string, path: string): string {
+  for (const candidate of [path, throughLinks(path)]) {
+    const below = relative(root, candidate);
+    if (below !== '' && below !== '..' && !below.startsWith(`..${sep}`) && !isAbsolute(below))
+      return below.split(sep).join('/');
+  }
+  return path;
+}
+
+/** The folder may be reached by a link; the file itself may not be there yet. */
+function throughLinks(path: string): string {
+  const folder = resolve(path, '..');
+  try {
+    return resolve(realpathSync.native(folder), relative(folder, path));
+  } catch {
+    // The folder is not there yet either: as it was written, then.
+    return path;
+  }
+}

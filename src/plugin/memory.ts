@@ -1,0 +1,76 @@
+import { compactionContext } from '../core/handoff';
+import { taskKey } from '../core/task';
+import type { Companion } from './companion';
+import type { Reporter } from './reporter';
+import type { SessionTracker } from './tracker';
+
+/** The task's memory over a long session: saved every few prompts and at every compaction, and put into the summary. */
+export class TaskMemory {
+  /** User messages since the last save, by session. */
+  private readonly counts = new Map<string, number>();
+  /** The state that was put into a summary prompt: waiting for the summary to succeed, and in one that did. */
+  private readonly offered = new Map<string, string>();
+  private readonly summarised = new Map<string, string>();
+
+  constructor(
+    private readonly companion: Companion,
+    private readonly sessions: SessionTracker,
+    private readonly reporter: Reporter,
+  ) {}
+
+  /** Every fifth user message saves again what there is; nothing is made up. */
+  async prompted(session: string): Promise<void> {
+    await this.quietly('The task was not saved', async () => {
+      const config = await this.companion.config();
+      const every = config['task.autosaveEvery'];
+      const count = (this.counts.get(session) ?? 0) + 1;
+      this.counts.set(session, count);
+      if (every === 0 || count < every || config.automatic === 'off') return;
+      this.counts.delete(session);
+      const { workspace, task } = await this.companion.open();
+      const moment = await this.sessions.whenIdle(session, 0);
+      await task.autosave(workspace, 'interval', moment);
+    });
+  }
+
+  /** Saved by hand or by the agent: counting starts anew, for the task is the workspace's. */
+  saved(): void {
+    this.counts.clear();
+  }
+
+  /** What goes into the prompt that summarises the conversation; null when it has been in one as it is. */
+  async contextFor(session: string): Promise<string | null> {
+    let context: string | null = null;
+    await this.quietly('The task was not put into the summary', async () => {
+      const { task } = await this.companion.open();
+      const state = await task.read();
+      if (state === null) return;
+      const key = taskKey(state);
+      if (this.summarised.get(session) === key) return;
+      this.offered.set(session, key);
+      context = compactionContext(state);
+    });
+    return context;
+  }
+
+  async compacted(session: string): Promise<void> {
+    const offered = this.offered.get(session);
+    if (offered !== undefined) this.summarised.set(session, offered);
+    this.offered.delete(session);
+    this.sessions.forget(session);
+    await this.quietly('The task was not saved', async () => {
+      if ((await this.companion.config()).automatic === 'off') return;
+      const root = await this.sessions.rootOf(session);
+      const { workspace, task } = await this.companion.open();
+      await task.autosave(workspace, 'compaction', await this.sessions.whenIdle(root, 0));
+    });
+  }
+
+  private async quietly(what: string, work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      this.reporter.failed(what, error);
+    }
+  }
+}

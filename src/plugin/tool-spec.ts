@@ -1,0 +1,69 @@
+import type { Arguments } from './arguments';
+import type { Companion } from './companion';
+import type { TaskMemory } from './memory';
+import type { Reporter } from './reporter';
+import { nowhere, type Moment, type SessionTracker } from './tracker';
+
+/** What a tool works with, whichever generation of OpenCode calls it. */
+export interface Toolbox {
+  companion: Companion;
+  sessions: SessionTracker;
+  memory: TaskMemory;
+  reporter: Reporter;
+}
+
+export interface RestoreQuestion {
+  checkpoint: string;
+  /** One line for a person. */
+  summary: string;
+}
+
+export type Permission =
+  | 'granted'
+  | 'rejected'
+  /** There is nobody to ask here. */
+  | 'unavailable';
+
+export interface CallContext {
+  session: string;
+  messageId: string;
+  callId: string;
+  askToRestore(question: RestoreQuestion): Promise<Permission>;
+  /** Shows a session to the user, where that can be done. */
+  openSession(session: string): Promise<void>;
+}
+
+export interface JsonSchema {
+  type: 'object';
+  properties: Record<string, Record<string, unknown>>;
+  required: string[];
+}
+
+export interface ToolSpec {
+  name: string;
+  /** Offered with the setting `tools` = core, too. */
+  core: boolean;
+  description: string;
+  input: JsonSchema;
+  run(args: Arguments, call: CallContext): Promise<string>;
+}
+
+export const text = (description?: string): Record<string, unknown> => ({
+  type: 'string',
+  ...(description === undefined ? {} : { description }),
+});
+export const texts = { type: 'array', items: { type: 'string' } };
+
+export function input(properties: JsonSchema['properties'] = {}, required: string[] = []): JsonSchema {
+  return { type: 'object', properties, required };
+}
+
+/** What an agent makes belongs to the conversation through the step that makes it. */
+export async function placeOf(box: Toolbox, call: CallContext): Promise<Moment | typeof nowhere> {
+  try {
+    return await box.sessions.throughStep(call.session, call.messageId);
+  } catch (error) {
+    box.reporter.failed('The place in the conversation is not known', error);
+    return nowhere;
+  }
+}

@@ -1,0 +1,174 @@
+import { relative, resolve, sep } from 'node:path';
+import type { WorkspaceApi } from '../core/api';
+import { ancestors } from '../core/lineage';
+import { LineageReader } from '../core/lineage-reader';
+import type { Change, Checkpoint } from '../core/model';
+import { oneLine, shorten } from '../core/text';
+import { flag, optionalCount, optionalObject, optionalText, refused, requiredText } from './arguments';
+import { input, placeOf, text, type Toolbox, type ToolSpec } from './tool-spec';
+
+const patchLength = 12_000;
+const changesNamed = 200;
+
+/** Create, list, compare, delete, count. */
+export function pointTools(box: Toolbox): ToolSpec[] {
+  const open = async (): Promise<WorkspaceApi> => (await box.companion.open()).workspace;
+  return [
+    {
+      name: 'checkpoint_create',
+      core: true,
+      description: 'Save files, conversation and task of this moment under a name.',
+      input: input({ name: text(), description: text(), metadata: { type: 'object' } }, ['name']),
+      run: async (args, call) => {
+        const name = requiredText(args, 'name', 'before the refactoring');
+        const description = optionalText(args, 'description') ?? null;
+        const metadata = optionalObject(args, 'metadata') ?? {};
+        const moment = await placeOf(box, call);
+        const made = await (await open()).create({ trigger: 'agent', name, description, metadata, ...moment });
+        return createdText(made);
+      },
+    },
+    {
+      name: 'checkpoint_list',
+      core: true,
+      description: 'List checkpoints, newest first: of this session and those it was forked from, or all.',
+      input: input({ limit: { type: 'integer' }, search: text(), all: { type: 'boolean' } }),
+      run: async (args, call) => {
+        const limit = optionalCount(args, 'limit', 200) ?? 50;
+        const search = optionalText(args, 'search');
+        const found = await (await open()).list(search === undefined ? {} : { search });
+        const mine = flag(args, 'all') ? null : await lineOf(box, call.session);
+        const shown = found.filter(({ session }) => mine === null || (session !== null && mine.has(session.id)));
+        return listText(shown, limit, mine === null);
+      },
+    },
+    {
+      name: 'checkpoint_diff',
+      core: true,
+      description: 'What changed from one checkpoint to another, or to the working files when "to" is left out.',
+      input: input({ from: text('id, name, latest, latest~N'), to: text(), path: text('file or folder') }, ['from']),
+      run: async (args) => {
+        const workspace = await open();
+        const path = optionalText(args, 'path');
+        const paths = path === undefined ? undefined : [belowRoot(workspace.root, box.companion.directory, path)];
+        const from = requiredText(args, 'from', 'latest');
+        const result = await workspace.diff(from, optionalText(args, 'to'), { paths, patch: true });
+        const head = `${result.from} -> ${result.to ?? 'working files'}: ${result.changes.length} changed\n`;
+        return head + namesText(result.changes) + patchText(result.patch ?? '');
+      },
+    },
+    {
+      name: 'checkpoint_delete',
+      core: false,
+      description: 'Delete a checkpoint of this session.',
+      input: input({ checkpoint: text('id or name') }, ['checkpoint']),
+      run: async (args, call) => {
+        const workspace = await open();
+        const found = await workspace.resolve(requiredText(reference(args), 'checkpoint', 'cp_01h2xcejqtf2'));
+        const own = await box.sessions.rootOf(call.session);
+        if (found.session?.id !== own)
+          throw refused(
+            `Checkpoint ${found.id} belongs to ${found.session ? `session ${found.session.id}` : 'the user'}, not to this session: only the user can delete it (opencode-checkpoints delete ${found.id}).`,
+          );
+        await workspace.remove([found.id]);
+        return `Checkpoint ${found.id} deleted`;
+      },
+    },
+    {
+      name: 'checkpoint_stats',
+      core: false,
+      description: 'How many checkpoints there are, and what they take.',
+      input: input(),
+      run: async () => {
+        const stats = await (await open()).stats();
+        const lines = [
+          'Checkpoint Statistics:',
+          `  Total checkpoints: ${stats.checkpoints}`,
+          `  Total sessions: ${stats.sessions}`,
+          `  Size: ${(stats.bytes / 1024 / 1024).toFixed(1)} MB`,
+          `  Store: ${stats.store}`,
+          ...box.reporter.problems.map((problem) => `  Problem: ${oneLine(problem)}`),
+        ];
+        return lines.join('\n');
+      },
+    },
+  ];
+}
+
+/** An older plugin's name for the same argument. */
+export function reference(args: Record<string, unknown>): Record<string, unknown> {
+  return { ...args, checkpoint: args['checkpoint'] ?? args['id'] };
+}
+
+/** The session a person speaks to, and those it was forked from. */
+async function lineOf(box: Toolbox, session: string): Promise<Set<string>> {
+  const root = await box.sessions.rootOf(session);
+  const line = new Set([session, root]);
+  try {
+    const { workspace } = await box.companion.open();
+    const tree = await new LineageReader(await box.companion.sessions()).read(workspace.root);
+    for (const { session: ancestor } of ancestors(tree, root)) line.add(ancestor.id);
+  } catch (error) {
+    box.reporter.failed('The sessions this one comes from are not known', error);
+  }
+  return line;
+}
+
+function createdText(made: Checkpoint): string {
+  const { files, git } = made;
+  const lines = [
+    `Checkpoint created: ${made.name ?? made.title}`,
+    `  ID: ${made.id}`,
+    `  Messages: ${made.session?.messageCount ?? 0}`,
+    ...(git?.commit ? [`  Git commit: ${git.commit.slice(0, 8)}`] : []),
+    ...(made.description ? [`  Description: ${made.description}`] : []),
+    `  Files: ${files.added} added, ${files.modified} modified, ${files.deleted} deleted since the checkpoint before`,
+    ...files.partial.map(({ path, reason }) => `  Not captured: ${path} (${reason})`),
+  ];
+  return lines.join('\n');
+}
+
+function listText(found: readonly Checkpoint[], limit: number, all: boolean): string {
+  if (found.length === 0) return `No checkpoints found${all ? '.' : ' for this session.'}`;
+  const rows = found.slice(0, limit).map((one) => {
+    const task = one.task ? [one.task.status, one.task.title].filter(Boolean).join(': ') || 'yes' : '-';
+    const git = one.git?.commit?.slice(0, 8) ?? '-';
+    const cells = [one.id, one.name ?? one.title, one.session?.messageCount ?? '-', one.createdAt, git, task];
+    return `| ${cells.map((cell) => cellText(String(cell))).join(' | ')} |`;
+  });
+  const more = found.length > limit ? `\n${found.length - limit} older ones are not shown.` : '';
+  return `Checkpoints (${found.length}):\n\n| ID | Name | Messages | Created | Git | Task |\n|---|---|---|---|---|---|\n${rows.join('\n')}${more}`;
+}
+
+const cellText = (value: string): string => shorten(oneLine(value), 80).replaceAll('|', '\\|');
+
+const letters: Record<Change['status'], string> = {
+  added: 'A',
+  modified: 'M',
+  deleted: 'D',
+  typechange: 'T',
+  renamed: 'R',
+};
+
+function namesText(changes: readonly Change[]): string {
+  const lines = changes.slice(0, changesNamed).map(({ status, from, path, additions, deletions, binary }) => {
+    const name = from === undefined ? path : `${from} -> ${path}`;
+    return `${letters[status]} ${oneLine(name)} ${binary ? '(binary)' : `+${additions} -${deletions}`}\n`;
+  });
+  const rest = changes.length - lines.length;
+  return lines.join('') + (rest > 0 ? `and ${rest} more\n` : '');
+}
+
+function patchText(patch: string): string {
+  if (patch === '') return '';
+  if (patch.length <= patchLength) return `\n${patch}`;
+  const cut = patch.lastIndexOf('\n', patchLength);
+  return `\n${patch.slice(0, cut)}\n[cut: ${patch.length - cut} more characters; name a "path" to see less at once]`;
+}
+
+/** A path as the model knows it: from the session's folder, from the root, or whole. */
+function belowRoot(root: string, directory: string, path: string): string {
+  const below = relative(root, resolve(directory, path));
+  if (below.startsWith('..')) throw refused(`${path} is not in the workspace ${root}.`);
+  return below.split(sep).join('/');
+}

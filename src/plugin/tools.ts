@@ -1,0 +1,40 @@
+import type { Config } from '../core/config';
+import { CheckpointsError } from '../core/errors';
+import { asArguments } from './arguments';
+import type { CallContext, Toolbox, ToolSpec } from './tool-spec';
+import { pointTools } from './tools-points';
+import { restoreTool } from './tools-restore';
+import { taskTools } from './tools-task';
+
+export function allTools(box: Toolbox): ToolSpec[] {
+  return [...pointTools(box), restoreTool(box), ...taskTools(box)];
+}
+
+/** The setting `tools`. */
+export function toolsFor(setting: Config['tools'], box: Toolbox): ToolSpec[] {
+  if (setting === 'none') return [];
+  return allTools(box).filter((tool) => setting === 'all' || tool.core);
+}
+
+/** Errors become sentences a model can act on; what is unexpected stays an error with its own words. */
+export async function callTool(tool: ToolSpec, args: unknown, call: CallContext): Promise<string> {
+  try {
+    return await tool.run(asArguments(args), call);
+  } catch (error) {
+    if (!CheckpointsError.is(error)) throw error;
+    const prefix = tool.name === 'checkpoint_restore' ? 'Restore failed: ' : '';
+    const hint = hints[error.reason];
+    throw new Error(`${prefix}${error.message}${hint === undefined ? '' : ` ${hint}`}`, { cause: error });
+  }
+}
+
+const hints: Partial<Record<CheckpointsError['reason'], string>> = {
+  'unknown-reference': 'Call checkpoint_list to see ids and names.',
+  'no-conversation': 'Use scope "files".',
+  'no-task': 'Use scope "files".',
+  'server-unreachable': 'Use scope "files", or ask the user to run opencode-checkpoints restore.',
+  'session-busy': 'Use scope "files", or name an earlier checkpoint.',
+  'mass-delete': 'Only the user can confirm that: opencode-checkpoints restore REF --allow-mass-delete.',
+  'store-broken': 'Ask the user to run opencode-checkpoints doctor --repair.',
+  'git-missing': 'git must be installed for checkpoints.',
+};

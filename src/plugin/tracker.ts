@@ -1,0 +1,188 @@
+import { anchorBefore, anchorNow, anchorThrough, isUnfinished } from '../core/anchors';
+import type { SessionAnchor, TurnInfo } from '../core/model';
+import type { SessionInfo, SessionMessage } from '../core/sessions';
+import { turnAt, turnInfo, turnsOf } from '../core/turns';
+
+/** How sessions are read: from OpenCode itself, in whose process we run. */
+export interface SessionReader {
+  get(session: string): Promise<SessionInfo>;
+  messages(session: string): Promise<SessionMessage[]>;
+}
+
+/** Where in its conversation a checkpoint belongs. */
+export interface Moment {
+  session: SessionAnchor;
+  turn: TurnInfo | null;
+}
+
+/** Files are captured all the same when OpenCode does not tell where in the conversation that is. */
+export const nowhere = { session: null, turn: null } as const;
+
+export interface Prompt {
+  id: string;
+  text: string;
+  model: string | null;
+  agent: string | null;
+}
+
+interface Known {
+  info: SessionInfo;
+  messages: SessionMessage[];
+  turn: TurnInfo | null;
+  /** Tool calls seen, and the step each belongs to. */
+  calls: Map<string, string>;
+}
+
+const remembered = 200;
+
+/**
+ * What the plugin knows of the sessions at work, so that a tool call need not wait for the whole conversation to be read: it is read when a
+ * prompt arrives, and events add the steps that follow. What events did not tell (yet) is read again, never guessed.
+ */
+export class SessionTracker {
+  private readonly known = new Map<string, Known>();
+  private readonly parents = new Map<string, string | null>();
+
+  constructor(private readonly reader: SessionReader) {}
+
+  /** The session a person speaks to: sub-agents, and theirs, work for it. */
+  async rootOf(session: string): Promise<string> {
+    let at = session;
+    for (let depth = 0; depth < 20; depth++) {
+      const parent = await this.parentOf(at);
+      if (parent === null) return at;
+      at = parent;
+    }
+    return at;
+  }
+
+  private async parentOf(session: string): Promise<string | null> {
+    const cached = this.parents.get(session);
+    if (cached !== undefined) return cached;
+    const { parentId } = await this.reader.get(session);
+    this.parents.set(session, parentId);
+    forgetOldest(this.parents, remembered * 5);
+    return parentId;
+  }
+
+  /** All before the prompt. */
+  async beginTurn(session: string, prompt: Prompt): Promise<Moment> {
+    const known = await this.read(session);
+    const listed = known.messages.some(({ id }) => id === prompt.id);
+    const anchor = listed ? anchorBefore(known.info, known.messages, prompt.id) : anchorNow(known.info, known.messages);
+    const turns = turnsOf(known.messages);
+    known.turn = {
+      number: turnAt(turns, prompt.id)?.number ?? turns.length + 1,
+      prompt: prompt.text.slice(0, 500),
+      model: prompt.model,
+      agent: prompt.agent,
+      cost: null,
+      tokens: null,
+    };
+    return { session: anchor, turn: known.turn };
+  }
+
+  /** All that were finished before the running step. A sub-agent's call counts to the step of the session it works for. */
+  async beforeCall(session: string, callId: string, messageId: string | null): Promise<Moment> {
+    const root = await this.rootOf(session);
+    let known = this.known.get(root) ?? (await this.read(root));
+    if (root !== session) return { session: anchorNow(known.info, known.messages), turn: known.turn };
+    const stepOf = (one: Known): string | null => {
+      const step = messageId ?? one.calls.get(callId) ?? null;
+      return step !== null && one.messages.some(({ id }) => id === step) ? step : null;
+    };
+    let step = stepOf(known);
+    if (step === null) {
+      known = await this.read(root);
+      step = stepOf(known);
+    }
+    const anchor =
+      step === null ? anchorNow(known.info, known.messages) : anchorBefore(known.info, known.messages, step);
+    return { session: anchor, turn: known.turn };
+  }
+
+  /** Through the step that is running: what an agent makes itself. */
+  async throughStep(session: string, messageId: string): Promise<Moment> {
+    const root = await this.rootOf(session);
+    const known = await this.read(root);
+    const step = root === session ? messageId : known.messages.findLast((message) => message.role === 'assistant')?.id;
+    const listed = step !== undefined && known.messages.some(({ id }) => id === step);
+    const anchor = listed ? anchorThrough(known.info, known.messages, step) : anchorNow(known.info, known.messages);
+    return { session: anchor, turn: known.turn };
+  }
+
+  /** All there are. OpenCode 1 calls a session idle a moment before its last answer is written down as finished. */
+  async whenIdle(session: string, patienceMs = 2000): Promise<Moment> {
+    const end = Date.now() + patienceMs;
+    let known = await this.read(session);
+    while (isUnfinished(known.messages.findLast(({ role }) => role !== 'other')) && Date.now() < end) {
+      await new Promise((next) => setTimeout(next, 100));
+      known = await this.read(session);
+    }
+    return { session: anchorNow(known.info, known.messages), turn: known.turn };
+  }
+
+  /** A message was announced, or announced again. */
+  sawMessage(session: string, message: { id: string; role: 'user' | 'assistant'; completedAt: number | null }): void {
+    const known = this.known.get(session);
+    if (!known) return;
+    const found = known.messages.find(({ id }) => id === message.id);
+    if (found) found.completedAt = message.completedAt ?? found.completedAt;
+    else known.messages.push(announced(message));
+  }
+
+  sawCall(session: string, callId: string, messageId: string): void {
+    this.known.get(session)?.calls.set(callId, messageId);
+  }
+
+  /** Messages went, or came in a way that events do not tell: read again at the next need. */
+  forget(session: string): void {
+    this.known.delete(session);
+  }
+
+  private async read(session: string): Promise<Known> {
+    const [info, messages] = await Promise.all([this.reader.get(session), this.reader.messages(session)]);
+    const before = this.known.get(session);
+    const last = turnsOf(messages).at(-1);
+    const known: Known = {
+      info,
+      messages,
+      turn: last ? { ...turnInfo(last), model: last.model ?? before?.turn?.model ?? null } : null,
+      calls: new Map(messages.flatMap(({ id, calls }) => calls.map((call) => [call.id, id] as const))),
+    };
+    this.parents.set(session, info.parentId);
+    this.known.delete(session);
+    this.known.set(session, known);
+    forgetOldest(this.known, remembered);
+    return known;
+  }
+}
+
+function forgetOldest(map: Map<string, unknown>, limit: number): void {
+  for (const key of map.keys()) {
+    if (map.size <= limit) return;
+    map.delete(key);
+  }
+}
+
+/** As much of a message as anchors need. */
+function announced(message: { id: string; role: 'user' | 'assistant'; completedAt: number | null }): SessionMessage {
+  const now = Date.now();
+  return {
+    ...message,
+    type: message.role,
+    createdAt: now,
+    completedAt: message.role === 'user' ? now : message.completedAt,
+    text: '',
+    synthetic: false,
+    parentId: null,
+    model: null,
+    agent: null,
+    cost: 0,
+    tokens: 0,
+    error: null,
+    reverted: false,
+    calls: [],
+    files: [],
+  };
+}

@@ -1,0 +1,214 @@
+import { isNote, type SessionGateway } from '../core/sessions';
+import { V1Gateway } from '../opencode/v1';
+import { v1Messages, type V1Message, type V1Part } from '../opencode/v1-normal';
+import { AutomaticPoints } from './automatic';
+import { slashCommands } from './commands';
+import { Companion, offeredTools } from './companion';
+import { TaskMemory } from './memory';
+import { Reporter, type Voice } from './reporter';
+import type { CallContext, Permission, ToolSpec } from './tool-spec';
+import { callTool, toolsFor } from './tools';
+import { SessionTracker } from './tracker';
+import { InProcessHttp, type V1Client } from './v1-client';
+
+/** What OpenCode 1 gives a plugin, as far as it is used. */
+export interface V1Input {
+  client: V1Client;
+  directory: string;
+  serverUrl?: URL | string;
+}
+
+interface V1ToolContext {
+  sessionID: string;
+  messageID: string;
+  callID?: string;
+  ask?(request: {
+    permission: string;
+    patterns: string[];
+    always: string[];
+    metadata: Record<string, unknown>;
+  }): Promise<unknown>;
+}
+
+interface V1Config {
+  command?: Record<string, unknown>;
+  permission?: string | Record<string, unknown>;
+}
+
+type V1Hooks = Record<string, unknown>;
+
+const restorePermission = 'checkpoint_restore';
+
+export function v1Hooks(input: V1Input): V1Hooks {
+  const http = new InProcessHttp(input.client, String(input.serverUrl ?? 'http://localhost'));
+  const gateway: SessionGateway = new V1Gateway({
+    endpoint: http.endpoint,
+    version: '1',
+    http,
+    // The plugin runs inside OpenCode's own executable.
+    commandLine: () => Promise.resolve({ binary: process.execPath, env: process.env }),
+  });
+  const reporter = new Reporter(voiceOf(http));
+  const companion = new Companion(
+    input.directory,
+    () => Promise.resolve(gateway),
+    (message) => reporter.info(message),
+  );
+  const sessions = new SessionTracker(gateway);
+  const points = new AutomaticPoints(companion, sessions, reporter);
+  const memory = new TaskMemory(companion, sessions, reporter);
+  const tools = toolsFor(offeredTools(input.directory), { companion, sessions, memory, reporter });
+
+  return {
+    config: (config: V1Config): Promise<void> => {
+      addCommands(config);
+      if (tools.some(({ name }) => name === restorePermission)) askBeforeRestore(config);
+      return Promise.resolve();
+    },
+    'chat.message': async (
+      { sessionID }: { sessionID: string },
+      output: { message: V1Message['info']; parts: V1Part[] },
+    ): Promise<void> => {
+      const [prompt] = v1Messages([{ info: output.message, parts: output.parts }], {
+        directory: input.directory,
+        revertedFrom: null,
+      });
+      if (!prompt || prompt.synthetic || isNote(prompt)) return;
+      try {
+        // A sub-agent's prompt is not a person's.
+        if ((await sessions.rootOf(sessionID)) !== sessionID) return;
+      } catch (error) {
+        reporter.failed('The session of a prompt is not known', error);
+      }
+      await points.turn(sessionID, prompt);
+      void memory.prompted(sessionID);
+    },
+    'tool.execute.before': (
+      { tool, sessionID, callID }: { tool: string; sessionID: string; callID: string },
+      output: { args: unknown },
+    ): Promise<void> =>
+      points.beforeCall({ session: sessionID, tool, callId: callID, messageId: null, input: output.args }),
+    'tool.execute.after': ({ callID }: { callID: string }): Promise<void> => {
+      points.afterCall(callID);
+      return Promise.resolve();
+    },
+    'experimental.session.compacting': async (
+      { sessionID }: { sessionID: string },
+      output: { context: string[] },
+    ): Promise<void> => {
+      const context = await memory.contextFor(sessionID);
+      if (context !== null) output.context.push(context);
+    },
+    // Without it every argument would be a required one.
+    'tool.definition': ({ toolID }: { toolID: string }, output: { jsonSchema?: unknown }): Promise<void> => {
+      const own = tools.find(({ name }) => name === toolID);
+      if (own) output.jsonSchema = own.input;
+      return Promise.resolve();
+    },
+    event: ({ event }: { event: V1Event }): Promise<void> => {
+      follow(event, { sessions, points, memory });
+      return Promise.resolve();
+    },
+    tool: Object.fromEntries(tools.map((tool) => [tool.name, asV1Tool(tool, http)])),
+    dispose: (): Promise<void> => companion.close(),
+  };
+}
+
+interface V1Event {
+  type: string;
+  properties?: {
+    sessionID?: string;
+    info?: { id: string; sessionID?: string; role?: 'user' | 'assistant'; time?: { completed?: number } };
+    part?: V1Part;
+  };
+}
+
+/** Events are only told, never waited for: what they start here looks after its own failures. */
+function follow(
+  event: V1Event,
+  { sessions, points, memory }: { sessions: SessionTracker; points: AutomaticPoints; memory: TaskMemory },
+): void {
+  const { sessionID = '', info, part } = event.properties ?? {};
+  switch (event.type) {
+    case 'message.updated':
+      if (info?.role && info.sessionID !== undefined)
+        sessions.sawMessage(info.sessionID, {
+          id: info.id,
+          role: info.role,
+          completedAt: info.time?.completed ?? null,
+        });
+      return;
+    case 'message.part.updated':
+      if (part?.type === 'tool' && part.callID !== undefined)
+        sessions.sawCall(part.sessionID, part.callID, part.messageID);
+      return;
+    case 'message.removed':
+      return sessions.forget(sessionID);
+    case 'session.idle':
+      void points.idle(sessionID);
+      return;
+    case 'session.compacted':
+      void memory.compacted(sessionID);
+  }
+}
+
+function asV1Tool(tool: ToolSpec, http: InProcessHttp): Record<string, unknown> {
+  return {
+    description: tool.description,
+    args: tool.input.properties,
+    execute: async (args: unknown, context: V1ToolContext): Promise<{ title: string; output: string }> => ({
+      title: tool.name,
+      output: await callTool(tool, args, callContext(context, http)),
+    }),
+  };
+}
+
+function callContext(context: V1ToolContext, http: InProcessHttp): CallContext {
+  return {
+    session: context.sessionID,
+    messageId: context.messageID,
+    callId: context.callID ?? '',
+    askToRestore: async ({ checkpoint, summary }): Promise<Permission> => {
+      if (!context.ask) return 'unavailable';
+      try {
+        await context.ask({
+          permission: restorePermission,
+          patterns: [checkpoint],
+          always: [],
+          metadata: { title: summary, checkpoint },
+        });
+        return 'granted';
+      } catch {
+        // OpenCode says no by an error of its own kind; whatever it was, nobody said yes.
+        return 'rejected';
+      }
+    },
+    openSession: async (session): Promise<void> => {
+      // Nobody may be looking: then there is nothing to show, and that is fine.
+      await http.answer('POST', '/tui/select-session', { body: { sessionID: session } }).catch(() => undefined);
+    },
+  };
+}
+
+function addCommands(config: V1Config): void {
+  config.command ??= {};
+  for (const { name, description, template } of slashCommands) config.command[name] ??= { description, template };
+}
+
+/** Going back asks, also where everything else is allowed; who wants it otherwise names this permission. */
+function askBeforeRestore(config: V1Config): void {
+  const given = config.permission;
+  const rules = typeof given === 'string' ? { '*': given } : (given ?? {});
+  if (!(restorePermission in rules)) config.permission = { ...rules, [restorePermission]: 'ask' };
+}
+
+function voiceOf(http: InProcessHttp): Voice {
+  const tell = (path: string, body: unknown): void => {
+    // There is no place left to tell that telling failed.
+    http.answer('POST', path, { body }).catch(() => undefined);
+  };
+  return {
+    log: (level, message) => tell('/log', { service: 'opencode-checkpoints', level, message }),
+    show: (message) => tell('/tui/show-toast', { title: 'Checkpoints', message, variant: 'warning' }),
+  };
+}

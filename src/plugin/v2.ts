@@ -1,0 +1,186 @@
+import { isNote } from '../core/sessions';
+import { AutomaticPoints } from './automatic';
+import { slashCommands } from './commands';
+import { Companion, offeredTools } from './companion';
+import { TaskMemory } from './memory';
+import { Reporter } from './reporter';
+import type { ToolSpec } from './tool-spec';
+import { callTool, toolsFor } from './tools';
+import { SessionTracker, type Prompt } from './tracker';
+import type { V2Context, V2Event, V2Tool } from './v2-context';
+import { V2Host } from './v2-host';
+
+/** Returns what is to be called when OpenCode drops or reloads the plugin. */
+export async function v2Setup(context: V2Context): Promise<() => Promise<void>> {
+  const { directory } = context.location;
+  const host = new V2Host(context);
+  const reporter = new Reporter({
+    // OpenCode 2 has no place for notices of plugins but its log; `checkpoint_stats` tells them, too.
+    log: (level, message) => void process.stderr.write(`opencode-checkpoints ${level}: ${message}\n`),
+    show: () => undefined,
+  });
+  const companion = new Companion(
+    directory,
+    () => host.gateway(),
+    (message) => reporter.info(message),
+  );
+  const sessions = new SessionTracker(host);
+  const points = new AutomaticPoints(companion, sessions, reporter);
+  const memory = new TaskMemory(companion, sessions, reporter);
+  const prompts = new Prompts(sessions, points, memory);
+
+  await context.session.hook('prompt', async ({ sessionID, messageID, prompt }) => {
+    if (isNote(prompt)) return;
+    try {
+      // A sub-agent's prompt is not a person's.
+      if ((await sessions.rootOf(sessionID)) !== sessionID) return;
+    } catch (error) {
+      reporter.failed('The session of a prompt is not known', error);
+    }
+    await prompts.arrived(sessionID, { id: messageID, text: prompt.text, model: null, agent: null });
+  });
+  await context.session.hook('context', ({ sessionID }) => prompts.beforeStep(sessionID));
+  await context.tool.hook('execute.before', ({ tool, sessionID, messageID, id, input }) =>
+    points.beforeCall({ session: sessionID, tool, callId: id, messageId: messageID, input }),
+  );
+  await context.tool.hook('execute.after', ({ id }) => {
+    points.afterCall(id);
+    return Promise.resolve();
+  });
+  await context.session.hook('compaction', async (event) => {
+    const text = await memory.contextFor(event.sessionID);
+    if (text !== null) event.system.push({ type: 'text', text });
+  });
+  const tools = toolsFor(offeredTools(directory), { companion, sessions, memory, reporter });
+  await context.tool.transform((draft) => {
+    for (const tool of tools) draft.add(asV2Tool(tool, host));
+  });
+  // Going back asks, also where everything else is allowed.
+  await context.permission?.hook('evaluate', (event) => {
+    if (event.action === 'checkpoint_restore' && event.effect === 'allow') event.effect = 'ask';
+    return Promise.resolve();
+  });
+  await addCommands(context);
+
+  const events = context.event.subscribe()[Symbol.asyncIterator]();
+  void followEvents(events, (event) => {
+    follow(event, sessions, prompts);
+    if (event.type === 'permission.replied') host.replied(event);
+    const session = event.data?.sessionID;
+    if (session === undefined) return;
+    if (/^session\.execution\.(succeeded|failed|interrupted)$/.test(event.type)) void points.idle(session);
+    if (event.type === 'session.compaction.ended') void memory.compacted(session);
+  }).catch((error: unknown) => reporter.failed('Events cannot be followed', error));
+
+  return async () => {
+    await events.return?.();
+    await companion.close();
+  };
+}
+
+/** When a prompt counts as arrived: at once, or, sent to a session at work, when it is delivered to it. */
+class Prompts {
+  private readonly atWork = new Set<string>();
+  private readonly waiting = new Map<string, Prompt[]>();
+
+  constructor(
+    private readonly sessions: SessionTracker,
+    private readonly points: AutomaticPoints,
+    private readonly memory: TaskMemory,
+  ) {}
+
+  async arrived(session: string, prompt: Prompt): Promise<void> {
+    if (this.atWork.has(session)) this.waiting.set(session, [...(this.waiting.get(session) ?? []), prompt]);
+    else await this.point(session, prompt);
+  }
+
+  /** The model is about to be asked: what was delivered since is a turn from here on. */
+  async beforeStep(session: string): Promise<void> {
+    const waiting = this.waiting.get(session) ?? [];
+    if (waiting.length === 0) return;
+    const delivered = waiting.filter(({ id }) => this.delivered.has(id));
+    this.waiting.set(
+      session,
+      waiting.filter((prompt) => !delivered.includes(prompt)),
+    );
+    for (const prompt of delivered) await this.point(session, prompt);
+  }
+
+  private readonly delivered = new Set<string>();
+
+  /** Whether it was a prompt that was delivered, rather than a notice. */
+  wasDelivered(session: string, id: string): void {
+    const isWaiting = this.waiting.get(session)?.some((prompt) => prompt.id === id) === true;
+    if (isWaiting) this.delivered.add(id);
+  }
+
+  working(session: string, yes: boolean): void {
+    if (yes) this.atWork.add(session);
+    else this.atWork.delete(session);
+  }
+
+  private async point(session: string, prompt: Prompt): Promise<void> {
+    this.delivered.delete(prompt.id);
+    await this.points.turn(session, prompt);
+    void this.memory.prompted(session);
+  }
+}
+
+function follow({ type, data }: V2Event, sessions: SessionTracker, prompts: Prompts): void {
+  const session = data?.sessionID;
+  if (session === undefined) return;
+  const step = data?.assistantMessageID;
+  if (type === 'session.step.started' && step !== undefined)
+    sessions.sawMessage(session, { id: step, role: 'assistant', completedAt: null });
+  else if ((type === 'session.step.ended' || type === 'session.step.failed') && step !== undefined)
+    sessions.sawMessage(session, { id: step, role: 'assistant', completedAt: Date.now() });
+  else if (type === 'session.inbox.delivered' && data?.inboxID !== undefined) {
+    prompts.wasDelivered(session, data.inboxID);
+    // It may have been a notice, which does not count: read again rather than guess.
+    sessions.forget(session);
+  } else if (type.startsWith('session.revert.')) sessions.forget(session);
+  else if (type === 'session.execution.started') prompts.working(session, true);
+  else if (type.startsWith('session.execution.')) prompts.working(session, false);
+}
+
+async function followEvents(events: AsyncIterator<V2Event>, listener: (event: V2Event) => void): Promise<void> {
+  for (let next = await events.next(); !next.done; next = await events.next()) listener(next.value);
+}
+
+function asV2Tool(tool: ToolSpec, host: V2Host): V2Tool {
+  return {
+    name: tool.name,
+    description: tool.description,
+    input: tool.input,
+    // Not hidden behind OpenCode's code tool.
+    options: { codemode: false },
+    execute: async (input, call) => {
+      const text = await callTool(tool, input, {
+        session: call.sessionID,
+        messageId: call.messageID,
+        callId: call.id,
+        askToRestore: (question) => host.askToRestore(call, question),
+        // OpenCode 2 has no way for a plugin to show a session.
+        openSession: () => Promise.resolve(),
+      });
+      return { content: [{ type: 'text', text }] };
+    },
+  };
+}
+
+async function addCommands(context: V2Context): Promise<void> {
+  await context.command?.transform((draft) => {
+    for (const { name, description, template } of slashCommands)
+      draft.add({
+        name,
+        description,
+        execute: ({ sessionID, prompt, delivery }) =>
+          context.session.prompt({
+            ...prompt,
+            sessionID,
+            text: template.replaceAll('$ARGUMENTS', () => prompt.text),
+            ...(delivery === undefined ? {} : { delivery }),
+          }),
+      });
+  });
+}
