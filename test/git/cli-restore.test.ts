@@ -153,7 +153,7 @@ describe('restore', () => {
     const ran = await desk.run(['restore', 'good']);
     expect(ran).toMatchObject({ code: 0, stderr: '' });
     expect(ran.stdout).toMatch(
-      /^restored {2}a\.txt\n1 file restored, 0 deleted\. Undo: opencode-checkpoints undo \(back to cp_\w+\)\n$/,
+      /^restored {2}a\.txt\n1 file restored, 0 deleted\. To take it back: opencode-checkpoints undo \(cp_\w+\)\n$/,
     );
   });
 });
@@ -199,6 +199,15 @@ describe('undo and redo', () => {
         undo: expect.stringMatching(/^cp_/) as string,
       },
     });
+  });
+
+  it('say how they are taken back', async () => {
+    desk.write({ 'a.txt': 'one' });
+    await create('one');
+    desk.write({ 'a.txt': 'two' });
+    await result('restore', 'one');
+    expect((await desk.run(['undo'])).stdout).toContain('opencode-checkpoints redo (cp_');
+    expect((await desk.run(['redo'])).stdout).toContain('opencode-checkpoints undo (cp_');
   });
 
   it('are refused when there is nothing', async () => {

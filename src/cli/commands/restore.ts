@@ -55,7 +55,8 @@ export function registerRestoreCommands(program: Command, select: Select): void 
       options: applyOptions,
       run: async (invocation, _args, flags) => {
         const workspace = await invocation.open();
-        return done(await withMassDeletion(invocation, flags, (options) => workspace[name](options)));
+        const result = await withMassDeletion(invocation, flags, (options) => workspace[name](options));
+        return done(result, name === 'undo' ? 'redo' : 'undo');
       },
     });
 
@@ -137,10 +138,10 @@ async function withMassDeletion(
   }
 }
 
-function done(result: RestoreResult): Reply {
+function done(result: RestoreResult, back: 'undo' | 'redo' = 'undo'): Reply {
   return {
     json: { result },
-    text: (output) => resultView(result, output),
+    text: (output) => resultView(result, output, back),
     exitCode: result.conflicts?.length ? 1 : 0,
   };
 }

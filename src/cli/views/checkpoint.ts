@@ -1,6 +1,6 @@
 import type { Checkpoint } from '../../core/model';
 import type { Output } from '../output';
-import { table } from '../table';
+import { type Column, table } from '../table';
 import { firstLine, visible } from '../visible';
 
 const two = (value: number): string => String(value).padStart(2, '0');
@@ -17,27 +17,31 @@ export function counts({ added, modified, deleted }: { added: number; modified: 
   return parts.join(' ') || '-';
 }
 
-export function checkpointTable(checkpoints: Checkpoint[], output: Output): string {
-  const { style, width } = output;
+/** At a terminal, room for the title: today's date says nothing, and nor does a column that is empty all the way down. */
+export function checkpointTable(checkpoints: Checkpoint[], output: Output, now = new Date()): string {
+  const { style, width, isTerminal } = output;
+  const today = when(now.toISOString()).slice(0, 10);
+  const time = (iso: string): string => {
+    const text = when(iso);
+    if (!isTerminal) return text;
+    return text.startsWith(today) ? text.slice(11) : text.slice(0, 16);
+  };
+  const messages = (one: Checkpoint): string => (one.session ? String(one.session.messageCount) : '-');
+  const columns: Array<Column & { cell: (one: Checkpoint) => string; optional?: boolean }> = [
+    { header: 'ID', style: style.cyan, cell: (one) => one.id },
+    { header: 'CREATED', style: style.dim, cell: (one) => time(one.createdAt) },
+    { header: 'TRIGGER', cell: (one) => one.trigger },
+    { header: 'FILES', cell: (one) => counts(one.files) },
+    { header: 'MSGS', align: 'right', optional: true, cell: messages },
+    { header: 'PIN', optional: true, cell: (one) => (one.pinned ? '*' : '') },
+    { header: 'TITLE', flexible: true, cell: (one) => firstLine(one.title) },
+  ];
+  const shown = columns.filter(
+    ({ optional, cell }) => !isTerminal || !optional || checkpoints.some((one) => !['', '-'].includes(cell(one))),
+  );
   return table(
-    [
-      { header: 'ID', style: style.cyan },
-      { header: 'CREATED', style: style.dim },
-      { header: 'TRIGGER' },
-      { header: 'FILES' },
-      { header: 'MSGS', align: 'right' },
-      { header: 'PIN' },
-      { header: 'TITLE', flexible: true },
-    ],
-    checkpoints.map((one) => [
-      one.id,
-      when(one.createdAt),
-      one.trigger,
-      counts(one.files),
-      one.session ? String(one.session.messageCount) : '-',
-      one.pinned ? '*' : '',
-      firstLine(one.title),
-    ]),
+    shown,
+    checkpoints.map((one) => shown.map(({ cell }) => cell(one))),
     { width, header: style.bold },
   );
 }

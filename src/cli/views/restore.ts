@@ -42,7 +42,8 @@ export function planView(plan: RestorePlan, output: Output): string {
   return lines.join('');
 }
 
-export function resultView(result: RestoreResult, output: Output): string {
+/** `back` is the command that takes it back: an undo is taken back by `redo`. */
+export function resultView(result: RestoreResult, output: Output, back: 'undo' | 'redo' = 'undo'): string {
   const { style } = output;
   const lines: string[] = [];
   for (const path of result.restored) lines.push(`${style.green('restored')}  ${visible(path)}\n`);
@@ -56,8 +57,7 @@ export function resultView(result: RestoreResult, output: Output): string {
   because('conflict', style.red, result.conflicts ?? []);
   if (result.session) lines.push(`new session  ${result.session.id}\n`);
   const done = `${files(result.restored.length)} restored, ${result.deleted.length} deleted.`;
-  lines.push(
-    result.undo ? `${done} Undo: opencode-checkpoints undo (back to ${style.cyan(result.undo)})\n` : `${done}\n`,
-  );
+  const point = result.undo ? ` To take it back: opencode-checkpoints ${back} (${style.cyan(result.undo)})` : '';
+  lines.push(`${done}${point}\n`);
   return lines.join('');
 }
