@@ -17,8 +17,8 @@ export default defineConfig({
     maxWorkers: 2,
     passWithNoTests: false,
     projects: [
-      project('unit', { testTimeout: 30_000 }),
-      project('git', { testTimeout: 120_000 }),
+      project('unit', { testTimeout: 60_000 }),
+      project('git', { testTimeout: 300_000 }),
       project('opencode', { testTimeout: 240_000, fileParallelism: false }),
       project('e2e', { testTimeout: 240_000, fileParallelism: false }),
     ],

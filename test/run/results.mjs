@@ -22,7 +22,9 @@ export function fromVitest(file, root) {
     const tests = suite.assertionResults.map((test) => {
       const title = `${name} > ${test.fullName.trim()}`;
       if (test.status === 'passed') return { title, passed: true };
-      return failure(title, test.failureMessages?.join('\n') || `not run (${test.status})`);
+      // Vitest's report loses the message of a time-out and keeps the name of its stack.
+      const error = test.failureMessages?.join('\n').replaceAll('STACK_TRACE_ERROR', 'the test timed out');
+      return failure(title, error || `not run (${test.status})`);
     });
     // A file that could not be loaded, or whose hooks failed, has no failed test of its own.
     if (suite.status === 'failed' && tests.every((test) => test.passed)) tests.push(failure(name, suite.message));
