@@ -64,8 +64,9 @@ export function connectTimeline(
 ): TimelineConnection {
   const sender = new WindowSender();
   let revision = 0;
-  // A hidden page hears nothing and is loaded anew when shown: said again until the page asks for its details.
+  // A hidden page hears nothing and is loaded anew when shown: what it was to show is said again, once, to the new one.
   let wanted: CheckpointId | null = null;
+  let loaded = false;
 
   const responder = new Responder<TimelineMethods, TimelineEvent>(
     port,
@@ -84,7 +85,11 @@ export function connectTimeline(
             rows: newestFirst(source.checkpoints).map(toRow),
           };
           const reply = sender.reply(window, known);
-          if (wanted !== null) responder.emit({ type: 'reveal', id: wanted });
+          if (wanted !== null && !loaded) {
+            responder.emit({ type: 'reveal', id: wanted });
+            wanted = null;
+          }
+          loaded = true;
           return reply;
         },
       },
@@ -104,8 +109,13 @@ export function connectTimeline(
         handle: async ({ workspace, action }) => ({ outcome: await backend.act(workspace, action) }),
       },
     },
-    { onReady: () => sender.reset(), ...(options.onError ? { onError: options.onError } : {}) },
+    { onReady, ...(options.onError ? { onError: options.onError } : {}) },
   );
+
+  function onReady(): void {
+    sender.reset();
+    loaded = false;
+  }
 
   const unsubscribe = backend.onDidChange(() => responder.emit({ type: 'changed' }));
   return {

@@ -87,7 +87,8 @@ describe('looks', () => {
     await page.keyboard.press(' ');
     await page.getByLabel('Legend and Keys').click();
     expect(await violations(shown)).toEqual([]);
-    await page.getByLabel('Close legend').click();
+    await page.keyboard.press('Escape');
+    await page.locator('.help').waitFor({ state: 'detached' });
     await page.locator('input').fill('trigger:t before:soon');
     expect(await violations(shown)).toEqual([]);
     await page.locator('input').fill('no such thing at all');
@@ -194,6 +195,8 @@ describe('keyboard', () => {
     await row(shown, named.id).click();
     await page.getByLabel('Close details').click();
     await page.locator('timeline-detail').waitFor({ state: 'detached' });
+    await page.getByLabel('Show Details').click();
+    await page.getByLabel('Close details').click();
     await page.keyboard.press('Enter');
     await page.waitForSelector('.detail:focus');
     await page.keyboard.press('Escape');

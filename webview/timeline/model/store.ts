@@ -115,6 +115,7 @@ export class TimelineStore {
   #receive(next: TimelineWindow): void {
     const before = this.window;
     const version = this.#selectedVersion();
+    const place = this.state.selected === null ? undefined : this.view.layout.where.get(this.state.selected);
     this.window = next;
     this.state.workspace = next.workspace;
     if (before?.rows !== next.rows || before.sessions !== next.sessions) {
@@ -123,11 +124,23 @@ export class TimelineStore {
       this.finder.expire();
       this.finder.want(hostQueries(this.view.filter), 0);
       this.view = this.#derive();
+      if (before && place !== undefined) this.#keepPlace(place);
       if (before && before.workspace === next.workspace) this.#announceNew(before, next);
     }
-    if (this.#reveal !== null) this.reveal(this.#reveal);
+    const wanted = this.#reveal;
+    this.#reveal = null;
+    if (wanted !== null && this.data.byId.has(wanted)) this.reveal(wanted);
     else if (!this.details || version !== this.#selectedVersion()) this.#loadDetails(0);
     this.#changed();
+  }
+
+  /** The selected one was deleted: its neighbour takes over, so that a keyboard does not start from the top again. */
+  #keepPlace(place: number): void {
+    const { items, where } = this.view.layout;
+    if (this.state.selected === null || where.has(this.state.selected)) return;
+    const near = items.slice(place).find((item) => item.kind !== 'day');
+    const last = items.findLast((item) => item.kind !== 'day');
+    this.state.selected = (near ?? last)?.key ?? null;
   }
 
   #selectedVersion(): string | undefined {
@@ -206,8 +219,11 @@ export class TimelineStore {
   /** Shows a checkpoint wherever it hides: in a fold, behind a filter, or not loaded yet. */
   reveal(id: string): void {
     const row = this.data.byId.get(id);
-    this.#reveal = row ? null : id;
-    if (!row) return void (this.window && !this.#running && this.load());
+    if (!row) {
+      this.#reveal = id;
+      void this.load();
+      return;
+    }
     const fold = foldKey(row);
     if (fold !== null) this.#open.add(fold);
     if (!this.view.shown.includes(row)) this.state.filter = '';

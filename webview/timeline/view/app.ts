@@ -30,6 +30,8 @@ import type { TimelineTooltip } from './tooltip';
 
 const wideFrom = 640;
 const saveDelay = 150;
+/** How often "5 minutes ago" and "Today" are looked at again. */
+const minute = 60_000;
 
 /** The whole page: toolbar, list, details, and what floats above them. */
 @customElement('checkpoints-timeline')
@@ -69,6 +71,9 @@ export class CheckpointsTimeline extends LitElement {
     // VS Code destroys a hidden page without a word; these two come first.
     window.addEventListener('pagehide', save);
     document.addEventListener('visibilitychange', () => document.visibilityState === 'hidden' && save());
+    // VS Code moves the focus into the frame, not to anything in it.
+    window.addEventListener('focus', () => document.activeElement === document.body && this.focusList());
+    setInterval(() => this.change++, minute);
     void store.load();
   }
 
@@ -142,6 +147,13 @@ export class CheckpointsTimeline extends LitElement {
       ${button('add', 'Create Checkpoint', () => this.act({ type: 'create', named: true }))}
       ${button('refresh', 'Refresh', () => void store.load())}
       ${button('question', 'Legend and Keys', () => this.toggleHelp())}
+      ${
+        store.state.detail || store.data.rows.length === 0
+          ? nothing
+          : button(this.beside ? 'layout-sidebar-right-off' : 'layout-panel-off', 'Show Details', () =>
+              store.setDetail(true),
+            )
+      }
       <div class="progress ${busy ? 'busy' : ''}" role="progressbar" aria-label="Working" ?hidden=${!busy}></div>
       ${store.window?.operation ? html`<div class="operation" role="status">${store.window.operation}</div>` : nothing}
     </div>`;

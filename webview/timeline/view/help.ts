@@ -6,7 +6,10 @@ import { pointIcon } from './points';
 
 /** The legend: what shapes and keys mean. */
 export function helpPanel(onClose: () => void): TemplateResult {
-  return html`<div class="help" role="dialog" aria-label="Legend and keys" tabindex="-1">
+  const onKey = (event: KeyboardEvent): void => {
+    if (event.key === 'Escape') onClose();
+  };
+  return html`<div class="help" role="dialog" aria-label="Legend and keys" tabindex="-1" @keydown=${onKey}>
     <div class="help-head">
       <h2>Legend</h2>
       <button class="icon-button" aria-label="Close legend" title="Close (Escape)" @click=${onClose}>
