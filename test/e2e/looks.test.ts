@@ -48,14 +48,14 @@ describe('looks', () => {
   });
 
   it.each([
-    ['dark', 'Default Dark Modern', '.vs-dark', wide],
-    ['light', 'Default Light Modern', '.vs', wide],
-    ['contrast', 'Default High Contrast', '.hc-black', wide],
-    ['contrast-light', 'Default High Contrast Light', '.hc-light', wide],
-    ['narrow', 'Default Dark Modern', '.vs-dark', { width: 620, height: 800 }],
+    ['dark', 'Dark Modern', '.vs-dark', wide],
+    ['light', 'Light Modern', '.vs', wide],
+    ['contrast', 'Dark High Contrast', '.hc-black', wide],
+    ['contrast-light', 'Light High Contrast', '.hc-light', wide],
+    ['narrow', 'Dark Modern', '.vs-dark', { width: 620, height: 800 }],
   ])('%s', async (name, theme, mark, size) => {
-    const { workbench, server } = session;
-    await server.writeSettings({ 'workbench.colorTheme': theme });
+    const { workbench } = session;
+    await workbench.setTheme(theme);
     await workbench.page.setViewportSize(size);
     await workbench.page.locator(`.monaco-workbench${mark}`).waitFor();
     await workbench.screenshot(`looks-${name}-1-tree`);

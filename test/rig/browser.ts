@@ -46,8 +46,7 @@ export class Workbench {
 
   async ready(): Promise<void> {
     await this.page.locator('.monaco-workbench .part.statusbar').waitFor({ timeout: 90_000 });
-    // The explorer's rows come from the extension host's side of the wire: with them the window is usable.
-    await this.page.locator('.monaco-workbench .part.sidebar, .monaco-workbench .part.editor').first().waitFor();
+    await this.page.locator('.monaco-workbench .part.editor').waitFor();
   }
 
   async close(): Promise<void> {
@@ -233,6 +232,38 @@ export class Workbench {
   }
 
   // Editors
+
+  /** By the quick open that everybody uses. */
+  async openFile(path: string): Promise<void> {
+    await this.openPalette();
+    await this.quickInput.locator('input.input').fill(path);
+    await this.quickRows
+      .filter({ hasText: path.split('/').pop() ?? path })
+      .first()
+      .click();
+    await this.page
+      .locator('.tabs-container .tab.active')
+      .filter({ hasText: path.split('/').pop() ?? path })
+      .waitFor();
+  }
+
+  /** With several sources of changes the inline change view has a list of them. */
+  async choosePeekProvider(label: RegExp): Promise<void> {
+    const list = this.page.locator('.peekview-widget select');
+    if ((await list.count()) === 0) return;
+    const options = await list.locator('option').allInnerTexts();
+    const wanted = options.find((option) => label.test(option));
+    if (wanted === undefined) throw new Error(`no source ${label} among ${options.join(', ')}`);
+    await list.selectOption({ label: wanted });
+  }
+
+  /** As a person does it: VS Code on a server does not notice settings that are written behind its back. */
+  async setTheme(label: string): Promise<void> {
+    await this.command('Preferences: Color Theme');
+    await this.quickInput.locator('input.input').fill(label);
+    await this.pick(label);
+    await this.quickInput.waitFor({ state: 'hidden' });
+  }
 
   tab(title: string | RegExp): Locator {
     return this.page.locator('.tabs-container .tab').filter({ hasText: title }).first();
