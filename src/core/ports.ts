@@ -26,7 +26,8 @@ export interface Previous {
 export interface CaptureFacts {
   tree: string;
   lane: Lane;
-  changed: FileChange[];
+  /** Since the previous checkpoint: counts, and the first paths in git's order. */
+  changes: { added: number; modified: number; deleted: number; paths: string[] };
   skipped: PathReason[];
   partial: PathReason[];
   emptyDirs: string[];

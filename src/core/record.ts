@@ -4,7 +4,7 @@ import type { CaptureFacts } from './ports';
 import { titleOf } from './titles';
 import { nextId } from './ulid';
 
-const pathsKept = 500;
+export const pathsKept = 500;
 const reasonsKept = 500;
 const uncertainKept = 2000;
 const promptKept = 500;
@@ -49,15 +49,11 @@ export function composeRecord(input: RecordInput, facts: CaptureFacts, now: numb
 }
 
 function filesFacet(facts: CaptureFacts): FilesFacet {
-  const { changed } = facts;
   return {
     tree: facts.tree,
     commit: '',
     lane: facts.lane,
-    added: changed.filter((change) => change.before === null).length,
-    modified: changed.filter((change) => change.before !== null && change.after !== null).length,
-    deleted: changed.filter((change) => change.after === null).length,
-    paths: changed.slice(0, pathsKept).map((change) => change.path),
+    ...facts.changes,
     skipped: facts.skipped.slice(0, reasonsKept),
     partial: facts.partial,
     emptyDirs: facts.emptyDirs,

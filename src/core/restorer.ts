@@ -126,7 +126,8 @@ export class Restorer {
     if (changes.length === 0) return new Set();
     const ids = [...this.store.refs().keys()].sort().slice(-attributionWindow);
     const checkpoints = await this.store.read(ids);
-    const nowChanged = new Set(facts.changed.map((change) => change.path));
+    const since = facts.previous ? await this.store.diff(facts.previous.tree, facts.tree) : [];
+    const nowChanged = new Set(since.map((change) => change.path));
     return userChanged(
       checkpoints,
       nowChanged,

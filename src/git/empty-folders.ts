@@ -18,6 +18,8 @@ interface Known {
  */
 export class EmptyFolders {
   private known = new Map<string, Known>();
+  /** Looked at since the scan began. */
+  private fresh: Map<string, Known | null> | null = null;
   /** git's answers about ignored folders, by path and rules. */
   private readonly answers = new Map<string, boolean>();
 
@@ -34,6 +36,7 @@ export class EmptyFolders {
     const empty: string[] = [];
     const strangers: string[] = [];
     await this.walk('', tree, empty, strangers);
+    this.fresh = null;
     const ask = (paths: string[]): Promise<Set<string>> => this.ignored(paths, tree, rules, env, excludesFile);
     const ignored = await ask(strangers);
     for (const folder of strangers) if (!ignored.has(folder)) this.walkStranger(folder, empty);
@@ -76,7 +79,33 @@ export class EmptyFolders {
     for (const name of list.folders) if (name !== '.git') this.walkStranger(`${folder}/${name}`, empty);
   }
 
+  /** Looks at the folders of an earlier tree while git looks at the files; `find` then has little left to look at. */
+  async prefetch(tree: string): Promise<void> {
+    const fresh = new Map<string, Known | null>();
+    this.fresh = fresh;
+    let sliceEnds = Date.now() + 8;
+    const walk = async (folder: string, oid: string): Promise<void> => {
+      const list = this.list(folder);
+      fresh.set(folder, list);
+      if (!list || list.folders.length === 0) return;
+      const subtrees = await this.subtreesOf(list, oid);
+      for (const name of list.folders) {
+        if (Date.now() > sliceEnds) {
+          await new Promise((next) => setImmediate(next));
+          sliceEnds = Date.now() + 8;
+        }
+        // git was faster: what is left is looked at when it is asked for.
+        if (this.fresh !== fresh) return;
+        const below = subtrees.get(name);
+        if (below) await walk(folder === '' ? name : `${folder}/${name}`, below);
+      }
+    };
+    await walk('', tree);
+  }
+
   private list(folder: string): Known | null {
+    const seen = this.fresh?.get(folder);
+    if (seen !== undefined) return seen;
     const path = fsPath(this.root, folder);
     try {
       const { mtimeNs } = lstatSync(path, { bigint: true });

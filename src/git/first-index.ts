@@ -1,11 +1,13 @@
 import type { Found } from './file-reader';
-import { formatIndex, plainEntry, type IndexEntry, type StatData } from './index-file';
+import { formatIndex, plainEntry, statBytes, type IndexEntry } from './index-file';
 import type { HashName } from './pack-writer';
 import { emptyBlob, nestedName } from './scanner';
 
 /** The scanner's first index where there is no repository to build on: made from what was just read. */
 export class FirstIndex {
-  private entries: IndexEntry[] = [];
+  private readonly entries: IndexEntry[] = [];
+  private stats = Buffer.alloc(1 << 16);
+  private length = 0;
 
   constructor(
     private readonly algorithm: HashName,
@@ -15,22 +17,30 @@ export class FirstIndex {
   add(path: string, found: Found, oid: string): void {
     if (found.kind !== 'file' && found.kind !== 'link') return;
     const { stat } = found;
-    const word = (value: bigint): number => Number(value & 0xffffffffn);
-    const data: StatData = {
-      ctime: [word(stat.ctimeNs / 1_000_000_000n), word(stat.ctimeNs % 1_000_000_000n)],
-      mtime: [word(stat.mtimeNs / 1_000_000_000n), word(stat.mtimeNs % 1_000_000_000n)],
-      dev: word(stat.dev),
-      ino: word(stat.ino),
-      uid: word(stat.uid),
-      gid: word(stat.gid),
-      size: word(stat.size),
-    };
-    this.entries.push(plainEntry(path, oid, found.mode, data));
+    const second = 1_000_000_000n;
+    const words = [
+      stat.ctimeNs / second,
+      stat.ctimeNs % second,
+      stat.mtimeNs / second,
+      stat.mtimeNs % second,
+      stat.dev,
+      stat.ino,
+      BigInt(found.mode),
+      stat.uid,
+      stat.gid,
+      stat.size,
+    ];
+    if (this.length + statBytes > this.stats.length)
+      this.stats = Buffer.concat([this.stats, Buffer.alloc(this.stats.length)]);
+    for (const [n, word] of words.entries()) this.stats.writeUInt32BE(Number(word & 0xffffffffn), this.length + n * 4);
+    this.entries.push(plainEntry(path, oid, found.mode, this.length));
+    this.length += statBytes;
   }
 
   finish(mark: string, nested: string[]): Buffer {
     const blob = emptyBlob[this.algorithm];
     const extra = [mark, ...nested.map((folder) => `${folder}/${nestedName}`)];
-    return formatIndex([...this.entries, ...extra.map((path) => plainEntry(path, blob))], this.algorithm);
+    const entries = [...this.entries, ...extra.map((path) => plainEntry(path, blob))];
+    return formatIndex(entries, this.algorithm, this.stats);
   }
 }

@@ -2,32 +2,29 @@ import { createHash } from 'node:crypto';
 import type { HashName } from './pack-writer';
 import { comparePaths, decodePath, encodePath } from './path-bytes';
 
-/** What git remembers of a file to see without reading it whether it changed. */
-export interface StatData {
-  ctime: [number, number];
-  mtime: [number, number];
-  dev: number;
-  ino: number;
-  uid: number;
-  gid: number;
-  size: number;
-}
+/** Ten words of stat data, as git stores them: ctime, mtime (seconds, nanoseconds), dev, ino, mode, uid, gid, size. */
+export const statBytes = 40;
 
+/** One entry. There are as many as files, so it is small: its stat data stays where it was read. */
 export interface IndexEntry {
   path: string;
   mode: number;
   oid: string;
-  stage: number;
-  assumeValid: boolean;
-  skipWorktree: boolean;
-  intentToAdd: boolean;
-  /** null: unknown, so that git reads the file next time. */
-  stat: StatData | null;
+  flags: number;
+  /** Where in the source its stat data lie; -1: unknown, so that git reads the file next time. */
+  statAt: number;
 }
 
+export const entryFlags = { stage: 3, skipWorktree: 4, intentToAdd: 8 };
+
 /** An entry that git must look at. */
-export function plainEntry(path: string, oid: string, mode = 0o100644, stat: StatData | null = null): IndexEntry {
-  return { path, mode, oid, stage: 0, assumeValid: false, skipWorktree: false, intentToAdd: false, stat };
+export function plainEntry(path: string, oid: string, mode = 0o100644, statAt = -1): IndexEntry {
+  return { path, mode, oid, flags: 0, statAt };
+}
+
+/** Size on disk as the stat data say, modulo 2^32. */
+export function statSize(source: Buffer, entry: IndexEntry): number {
+  return source.readUInt32BE(entry.statAt + 36);
 }
 
 export interface ParsedIndex {
@@ -65,16 +62,12 @@ export function parseIndex(data: Buffer, oidBytes: number): ParsedIndex {
       name = end;
       at = start + ((end - start + 8) & ~7);
     }
-    const u = (offset: number): number => data.readUInt32BE(start + offset);
     entries[i] = {
       path: decodePath(path),
-      mode: u(24),
+      mode: data.readUInt32BE(start + 24),
       oid: data.toString('hex', start + 40, start + 40 + oidBytes),
-      stage: (flags >> 12) & 3,
-      assumeValid: (flags & 0x8000) !== 0,
-      skipWorktree: (more & 0x4000) !== 0,
-      intentToAdd: (more & 0x2000) !== 0,
-      stat: { ctime: [u(0), u(4)], mtime: [u(8), u(12)], dev: u(16), ino: u(20), uid: u(28), gid: u(32), size: u(36) },
+      flags: ((flags >> 12) & 3) | ((more & 0x4000) >> 12) | ((more & 0x2000) >> 10),
+      statAt: start,
     };
   }
   const extensions: string[] = [];
@@ -95,31 +88,35 @@ function readOffset(data: Buffer, at: number): [number, number] {
   return [value, at];
 }
 
-/** Version 2, no extensions: git adds its caches itself. */
-export function formatIndex(entries: IndexEntry[], algorithm: HashName): Buffer {
-  const sorted = [...entries].sort((a, b) => comparePaths(a.path, b.path));
+/** Version 2, no extensions: git adds its caches itself. `source` holds the entries' stat data. */
+export function formatIndex(entries: IndexEntry[], algorithm: HashName, source: Buffer): Buffer {
+  const sorted = inOrder(entries) ? entries : [...entries].sort((a, b) => comparePaths(a.path, b.path));
   const oidBytes = algorithm === 'sha1' ? 20 : 32;
-  const names = sorted.map((entry) => encodePath(entry.path));
+  const lengths = sorted.map((entry) => encodedLength(entry.path));
   let total = 12;
-  for (const name of names) total += (42 + oidBytes + name.length + 8) & ~7;
+  for (const length of lengths) total += (42 + oidBytes + length + 8) & ~7;
   const out = Buffer.alloc(total);
   out.write('DIRC', 0, 'latin1');
   out.writeUInt32BE(2, 4);
   out.writeUInt32BE(sorted.length, 8);
   let at = 12;
   for (const [i, entry] of sorted.entries()) {
-    const name = names[i]!;
-    const s = entry.stat;
-    if (s) {
-      const words = [...s.ctime, ...s.mtime, s.dev, s.ino, entry.mode, s.uid, s.gid, s.size];
-      for (const [n, word] of words.entries()) out.writeUInt32BE(word >>> 0, at + n * 4);
-    } else {
-      out.writeUInt32BE(entry.mode, at + 24);
-    }
+    const length = lengths[i]!;
+    if (entry.statAt >= 0) source.copy(out, at, entry.statAt, entry.statAt + statBytes);
+    out.writeUInt32BE(entry.mode, at + 24);
     out.write(entry.oid, at + 40, 'hex');
-    out.writeUInt16BE(Math.min(name.length, 0xfff), at + 40 + oidBytes);
-    name.copy(out, at + 42 + oidBytes);
-    at += (42 + oidBytes + name.length + 8) & ~7;
+    out.writeUInt16BE(Math.min(length, 0xfff), at + 40 + oidBytes);
+    encodePath(entry.path).copy(out, at + 42 + oidBytes);
+    at += (42 + oidBytes + length + 8) & ~7;
   }
   return Buffer.concat([out, createHash(algorithm).update(out).digest()]);
+}
+
+function inOrder(entries: IndexEntry[]): boolean {
+  for (let i = 1; i < entries.length; i++) if (comparePaths(entries[i - 1]!.path, entries[i]!.path) >= 0) return false;
+  return true;
+}
+
+function encodedLength(path: string): number {
+  return encodePath(path).length;
 }

@@ -8,6 +8,9 @@ const lone = /[\udc80-\udcff]/;
 const nonAscii = /[\u0080-\uffff]/;
 
 export function decodePath(bytes: Uint8Array): string {
+  // Most names are ASCII, and for those the fast way is the right one.
+  const plain = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1');
+  if (!nonAscii.test(plain)) return plain;
   try {
     return strict.decode(bytes);
   } catch {

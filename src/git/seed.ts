@@ -1,18 +1,19 @@
 import { existsSync, linkSync, mkdirSync, readFileSync, readdirSync, statSync } from 'node:fs';
 import { isAbsolute, join, resolve } from 'node:path';
 import type { Exclusions } from './exclusions';
-import { formatIndex, parseIndex, plainEntry, type IndexEntry } from './index-file';
+import { formatIndex, parseIndex, plainEntry, statSize, type IndexEntry } from './index-file';
 import type { Layout } from './layout';
 import { hashObject, PackWriter, type HashName } from './pack-writer';
 import { encodePath } from './path-bytes';
 import { isMissing } from './refs';
 import { runGit, safeFlags, storeEnv, userEnv } from './run';
 import { emptyBlob } from './scanner';
-import { modes, type Leaf, type Trees } from './trees';
+import { modes, type Trees } from './trees';
 import type { UserRepo } from './user-repo';
 
 export interface Seed {
   tree: string;
+  files: number;
   /** When the user's git wrote its index. */
   readSince: number;
   /** The scanner's index; `mark` is the name of its marker entry. */
@@ -35,9 +36,10 @@ export async function seed(
   if (repo.objectFormat !== algorithm || !existsSync(repo.index)) return null;
   const readSince = statSync(repo.index).mtimeMs;
   const oidBytes = algorithm === 'sha1' ? 20 : 32;
+  const source = readFileSync(repo.index);
   let parsed;
   try {
-    parsed = parseIndex(readFileSync(repo.index), oidBytes);
+    parsed = parseIndex(source, oidBytes);
   } catch {
     return null; // an index of a kind we do not know: read the files instead
   }
@@ -47,27 +49,27 @@ export async function seed(
   const entries: IndexEntry[] = [];
   for (const entry of parsed.entries) {
     const plain = entry.mode === modes.file || entry.mode === modes.executable || entry.mode === modes.link;
-    if (!plain || entry.stage !== 0 || entry.skipWorktree || entry.intentToAdd) continue;
-    if (exclusions.why(entry.path) || (entry.stat && entry.stat.size > maxFileSize)) continue;
-    entries.push({ ...entry, assumeValid: false });
+    if (!plain || entry.flags !== 0 || exclusions.why(entry.path) || statSize(source, entry) > maxFileSize) continue;
+    entries.push(entry);
   }
-  await audit(repo, layout, entries);
+  await audit(repo, layout, entries, source);
 
-  const leaves = entries.map(({ path, mode, oid }): [string, Leaf] => [path, { mode, oid }]);
-  const { root: tree, trees: made } = trees.build(leaves, (data) => hashObject('tree', data, algorithm));
+  // The user's index is in git's order already.
+  const { root: tree, trees: made } = trees.build(entries, (data) => hashObject('tree', data, algorithm));
   // Most of them are the trees of the user's last commit, and so borrowed already.
   const oids = [...made.keys()];
   const sizes = await objectSizes(layout, oids);
   const writer = new PackWriter(layout.objects, algorithm);
   for (const [i, oid] of oids.entries()) {
-    if (sizes[i] === null) writer.add('tree', made.get(oid)!);
+    if (sizes[i] === null) writer.add('tree', made.get(oid)!, oid);
     if (writer.full) await writer.flush();
   }
   await writer.flush();
   return {
     tree,
+    files: entries.length,
     readSince,
-    finish: (mark) => formatIndex([...entries, plainEntry(mark, emptyBlob[algorithm])], algorithm),
+    finish: (mark) => formatIndex([...entries, plainEntry(mark, emptyBlob[algorithm])], algorithm, source),
   };
 }
 
@@ -76,14 +78,14 @@ export async function seed(
  * encodings); one with a filter may be converted without changing size. Both are read again as raw bytes; so
  * is an entry whose blob we do not have (a partial clone).
  */
-async function audit(repo: UserRepo, layout: Layout, entries: IndexEntry[]): Promise<void> {
+async function audit(repo: UserRepo, layout: Layout, entries: IndexEntry[], source: Buffer): Promise<void> {
   const oids = entries.map((entry) => entry.oid);
   const [sizes, filtered] = await Promise.all([objectSizes(layout, oids), filteredPaths(repo, entries)]);
   const missing: IndexEntry[] = [];
   for (const [i, entry] of entries.entries()) {
     const size = sizes[i];
     if (size === null || size === undefined) missing.push(entry);
-    else if (entry.stat && (entry.stat.size !== size % 2 ** 32 || filtered.has(entry.path))) entry.stat = null;
+    else if (statSize(source, entry) !== size % 2 ** 32 || filtered.has(entry.path)) entry.statAt = -1;
   }
   if (missing.length > 0) {
     const lost = new Set(missing);

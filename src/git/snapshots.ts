@@ -9,6 +9,7 @@ import { Exclusions } from './exclusions';
 import { FirstIndex } from './first-index';
 import type { Layout } from './layout';
 import { hashObject, PackWriter, type HashName } from './pack-writer';
+import { comparePaths } from './path-bytes';
 import { encodeCommit } from './records';
 import { isMissing } from './refs';
 import { Scanner, type ScanOutput, type ScanSources } from './scanner';
@@ -26,6 +27,8 @@ export interface Snapshot {
   emptyDirs: string[];
   forced: string[];
   git: GitFacet | null;
+  /** How many files there are, where the look had to count them. */
+  files: number | null;
   /** The base's counter when the look began. */
   startedAtSeq: number;
   /** For the scanner's index: what it was, and what is to be added to it. */
@@ -40,6 +43,7 @@ export class Snapshots {
   private readonly scanner: Scanner;
   private readonly folders: EmptyFolders;
   private readonly user: UserFacts;
+  private seeded: { tree: string; files: number } | null = null;
 
   constructor(
     private readonly root: string,
@@ -70,6 +74,7 @@ export class Snapshots {
       emptyDirs: base.emptyDirs.filter((folder) => !filled.has(folder)),
       forced: base.forced,
       git,
+      files: null,
       startedAtSeq: base.seq,
       lag: null,
     };
@@ -121,6 +126,7 @@ export class Snapshots {
       emptyDirs,
       forced,
       git,
+      files: first ? leafCount(read.leaves) : await this.countFrom(found, read.leaves),
       startedAtSeq: base?.seq ?? 0,
       lag: found.base ? lagOf(found, read) : null,
     };
@@ -129,9 +135,22 @@ export class Snapshots {
   }
 
   private firstTree(leaves: Map<string, Leaf | null>, writer: PackWriter): string {
-    const { root, trees } = this.trees.build(present(leaves), (data) => hashObject('tree', data, this.algorithm));
-    for (const data of trees.values()) writer.add('tree', data);
+    const list = [...leaves].flatMap(([path, leaf]) => (leaf ? [{ path, ...leaf }] : []));
+    list.sort((a, b) => comparePaths(a.path, b.path));
+    const { root, trees } = this.trees.build(list, (data) => hashObject('tree', data, this.algorithm));
+    for (const [oid, data] of trees) writer.add('tree', data, oid);
     return root;
+  }
+
+  /** Where the scan built on a fresh seed: its count, and what the scan added and took away. */
+  private async countFrom(found: ScanOutput, leaves: Map<string, Leaf | null>): Promise<number | null> {
+    if (this.seeded === null || this.seeded.tree !== found.base) return null;
+    let { files } = this.seeded;
+    for (const [path, leaf] of leaves) {
+      const before = (await this.trees.lookup(found.base, path)) !== null;
+      files += Number(leaf !== null) - Number(before);
+    }
+    return files;
   }
 
   /** The base is referenced, so what it holds is in the store. */
@@ -154,10 +173,14 @@ export class Snapshots {
     if (!existsSync(this.scanner.published) && repo) {
       const start = await seed(repo, this.layout, this.algorithm, this.trees, exclusions, config.maxFileSize);
       if (start) {
+        this.seeded = { tree: start.tree, files: start.files };
         this.scanner.install(start.finish(this.scanner.mark(start.tree)), start.readSince);
         head ??= await this.looseCommit(start.tree);
       }
     }
+    const near = base?.tree ?? this.seeded?.tree ?? this.trees.emptyTree;
+    // Its failure is met again, and told, by the walk that needs the answer.
+    void this.folders.prefetch(near).catch(() => undefined);
     try {
       return await this.scanTrusted({ head, ...rules }, signal);
     } catch (error) {
@@ -211,8 +234,10 @@ function lagOf(found: ScanOutput, read: ReadResult): Snapshot['lag'] {
   return { base: found.base!, changes, bytes: read.bytes };
 }
 
-function* present(leaves: Map<string, Leaf | null>): Generator<[string, Leaf]> {
-  for (const [path, leaf] of leaves) if (leaf) yield [path, leaf];
+function leafCount(leaves: Map<string, Leaf | null>): number {
+  let count = 0;
+  for (const leaf of leaves.values()) if (leaf) count += 1;
+  return count;
 }
 
 function parentFolders(path: string): string[] {

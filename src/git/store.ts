@@ -2,6 +2,7 @@ import { lstatSync } from 'node:fs';
 import { CheckpointsError } from '../core/errors';
 import type { Config } from '../core/config';
 import type { Change, Checkpoint, CheckpointId } from '../core/model';
+import { pathsKept } from '../core/record';
 import type {
   ApplyRequest,
   ApplyResult,
@@ -167,16 +168,23 @@ export class GitStore implements SnapshotStore {
     base: Base | null,
     previous: CaptureFacts['previous'],
   ): Promise<CaptureFacts> {
-    const changed = await this.trees.diff(previous?.tree ?? this.trees.emptyTree, snapshot.tree);
+    const changed = previous ? await this.trees.diff(previous.tree, snapshot.tree) : null;
     let uncertain: string[] = [];
     // Only points of the fast lane since the last scan can be uncertain about anything.
     if (snapshot.lane === 'scan' && base && Object.keys(base.named).length > 0) {
-      const since = base.tree === previous?.tree ? changed : await this.trees.diff(base.tree, snapshot.tree);
+      const since = changed && base.tree === previous?.tree ? changed : await this.trees.diff(base.tree, snapshot.tree);
       uncertain = since.map((c) => c.path).filter((path) => !(path in base.named));
     }
     const ids = [base?.newestId, previous?.id].filter((id): id is string => !!id).sort();
     const { tree, lane, skipped, partial, emptyDirs, git } = snapshot;
-    return { tree, lane, changed, skipped, partial, emptyDirs, uncertain, git, previous, newestId: ids.at(-1) ?? null };
+    const changes = changed ? summary(changed) : await this.everything(snapshot);
+    return { tree, lane, changes, skipped, partial, emptyDirs, uncertain, git, previous, newestId: ids.at(-1) ?? null };
+  }
+
+  /** The first checkpoint: all files are new. */
+  private async everything({ tree, files }: Snapshot): Promise<CaptureFacts['changes']> {
+    const added = files ?? (await this.trees.count(tree));
+    return { added, modified: 0, deleted: 0, paths: await this.trees.first(tree, pathsKept) };
   }
 
   private nextBase(
@@ -433,6 +441,13 @@ export class GitStore implements SnapshotStore {
     this.reader.close();
     this.snapshots.close();
   }
+}
+
+function summary(changed: FileChange[]): CaptureFacts['changes'] {
+  const added = changed.filter((change) => change.before === null).length;
+  const deleted = changed.filter((change) => change.after === null).length;
+  const paths = changed.slice(0, pathsKept).map((change) => change.path);
+  return { added, modified: changed.length - added - deleted, deleted, paths };
 }
 
 function previousFrom(record: Checkpoint): NonNullable<CaptureFacts['previous']> {

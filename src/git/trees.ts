@@ -37,15 +37,24 @@ const sortKey = (entry: TreeEntry): string => (entry.mode === modes.tree ? `${en
 
 export function formatTree(entries: TreeEntry[]): Buffer {
   const sorted = [...entries].sort((a, b) => comparePaths(sortKey(a), sortKey(b)));
-  const parts: Buffer[] = [];
-  for (const entry of sorted)
-    parts.push(
-      Buffer.from(`${entry.mode.toString(8)} `, 'latin1'),
-      encodePath(entry.name),
-      Buffer.from([0]),
-      Buffer.from(entry.oid, 'hex'),
-    );
-  return Buffer.concat(parts);
+  return Buffer.concat(sorted.map((entry) => treeEntry(entry.mode, entry.name, entry.oid)));
+}
+
+function treeEntry(mode: number, name: string, oid: string): Buffer {
+  const path = encodePath(name);
+  const head = mode.toString(8);
+  const out = Buffer.allocUnsafe(head.length + 2 + path.length + oid.length / 2);
+  out.write(head, 0, 'latin1');
+  out[head.length] = 32;
+  path.copy(out, head.length + 1);
+  out[head.length + 1 + path.length] = 0;
+  out.write(oid, head.length + 2 + path.length, 'hex');
+  return out;
+}
+
+export interface BuiltTrees {
+  root: string;
+  trees: Map<string, Buffer>;
 }
 
 const isFolder = (leaf: Leaf | null | undefined): boolean => leaf?.mode === modes.tree;
@@ -56,6 +65,8 @@ const same = (a: Leaf | null | undefined, b: Leaf | null | undefined): boolean =
 export class Trees {
   private cache = new Map<string, TreeEntry[]>();
   private cachedEntries = 0;
+  /** The trees made last, not parsed yet. */
+  private raw = new Map<string, Buffer>();
 
   constructor(
     private readonly reader: ObjectReader,
@@ -77,9 +88,15 @@ export class Trees {
       return known;
     }
     if (oid === this.emptyTree) return [];
+    const raw = this.raw.get(oid);
+    if (raw) return this.parsed(oid, raw);
     const object = await this.reader.read(oid);
     if (object?.type !== 'tree') throw new CheckpointsError('store-broken', `The store has lost the folder ${oid}.`);
-    const entries = parseTree(object.data, this.oidBytes);
+    return this.parsed(oid, object.data);
+  }
+
+  private parsed(oid: string, data: Buffer): TreeEntry[] {
+    const entries = parseTree(data, this.oidBytes);
     this.remember(oid, entries);
     return entries;
   }
@@ -122,6 +139,20 @@ export class Trees {
       else out.set(prefix + entry.name, { mode: entry.mode, oid: entry.oid });
     }
     await Promise.all(folders);
+    return out;
+  }
+
+  /** The first paths in git's order. */
+  async first(root: string, limit: number): Promise<string[]> {
+    const out: string[] = [];
+    const walk = async (oid: string, prefix: string): Promise<void> => {
+      for (const entry of await this.entries(oid)) {
+        if (out.length >= limit) return;
+        if (entry.mode === modes.tree) await walk(entry.oid, `${prefix}${entry.name}/`);
+        else out.push(prefix + entry.name);
+      }
+    };
+    await walk(root, '');
     return out;
   }
 
@@ -186,23 +217,36 @@ export class Trees {
     return oid;
   }
 
-  /** All trees of a full list, in memory: the root's id and every tree by its id. */
-  build(
-    leaves: Iterable<[string, Leaf]>,
-    hash: (data: Buffer) => string,
-  ): { root: string; trees: Map<string, Buffer> } {
+  /**
+   * All trees of a full list in git's order of paths, which is the order of the trees' entries as well: the root's id and
+   * every tree by its id.
+   */
+  build(leaves: ReadonlyArray<Leaf & { path: string }>, hash: (data: Buffer) => string): BuiltTrees {
     const trees = new Map<string, Buffer>();
-    const make = (folder: Folder): string => {
-      const entries: TreeEntry[] = [];
-      for (const [name, leaf] of folder.leaves) if (leaf) entries.push({ name, ...leaf });
-      for (const [name, sub] of folder.folders) entries.push({ name, mode: modes.tree, oid: make(sub) });
-      const data = formatTree(entries);
+    const make = (from: number, to: number, skip: number): string => {
+      const parts: Buffer[] = [];
+      for (let i = from; i < to;) {
+        const { path, mode, oid } = leaves[i]!;
+        const slash = path.indexOf('/', skip);
+        if (slash < 0) {
+          parts.push(treeEntry(mode, path.slice(skip), oid));
+          i += 1;
+          continue;
+        }
+        const prefix = path.slice(0, slash + 1);
+        let end = i + 1;
+        while (end < to && leaves[end]!.path.startsWith(prefix)) end += 1;
+        parts.push(treeEntry(modes.tree, path.slice(skip, slash), make(i, end, slash + 1)));
+        i = end;
+      }
+      const data = Buffer.concat(parts);
       const oid = hash(data);
       trees.set(oid, data);
-      this.remember(oid, entries);
       return oid;
     };
-    return { root: make(groupByFolder(new Map(leaves))), trees };
+    const root = make(0, leaves.length, 0);
+    this.raw = trees;
+    return { root, trees };
   }
 
   /** File by file; folders that are the same object are not entered. */
