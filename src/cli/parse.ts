@@ -5,6 +5,7 @@ import { registerCheckpointCommands } from './commands/checkpoints';
 import { registerCompareCommands } from './commands/compare';
 import { registerEditCommands } from './commands/edit';
 import { registerOriginalsCommands } from './commands/originals';
+import { registerPluginCommands } from './commands/plugin';
 import { registerRestoreCommands } from './commands/restore';
 import { registerStoreCommands } from './commands/store';
 import { registerTaskCommands } from './commands/task';
@@ -64,6 +65,7 @@ function build(select: Select, print: (text: string) => void): Command {
   registerOriginalsCommands(program, select);
   registerStoreCommands(program, select);
   registerTaskCommands(program, select);
+  registerPluginCommands(program, select);
   return program;
 }
 

@@ -1,5 +1,7 @@
 import { isNote, type SessionGateway } from '../core/sessions';
 import { V1Gateway } from '../opencode/v1';
+import { configFolder } from '../opencode/plugin-install';
+import { unseedIfShared } from '../opencode/plugin-seed';
 import { v1Messages, type V1Message, type V1Part } from '../opencode/v1-normal';
 import { AutomaticPoints } from './automatic';
 import { slashCommands } from './commands';
@@ -40,6 +42,7 @@ type V1Hooks = Record<string, unknown>;
 const restorePermission = 'checkpoint_restore';
 
 export function v1Hooks(input: V1Input): V1Hooks {
+  makeWayForOthers(input.directory);
   const http = new InProcessHttp(input.client, String(input.serverUrl ?? 'http://localhost'));
   const gateway: SessionGateway = new V1Gateway({
     endpoint: http.endpoint,
@@ -188,6 +191,17 @@ function callContext(context: V1ToolContext, http: InProcessHttp): CallContext {
       await http.answer('POST', '/tui/select-session', { body: { sessionID: session } }).catch(() => undefined);
     },
   };
+}
+
+/** A package that our installation spared OpenCode may be needed by another plugin by now: then the next start gets it. */
+function makeWayForOthers(directory: string): void {
+  for (const place of ['project', 'global'] as const) {
+    try {
+      unseedIfShared(configFolder(place, { root: directory, env: process.env }));
+    } catch {
+      // A folder that cannot be changed stays as it is; checkpoints do not depend on it.
+    }
+  }
 }
 
 function addCommands(config: V1Config): void {

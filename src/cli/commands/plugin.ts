@@ -1,0 +1,120 @@
+import path from 'node:path';
+import type { Command } from 'commander';
+import { version } from '../../../package.json';
+import { loadConfig, storeHome } from '../../core/config';
+import type { InstalledPlugin, InstallOptions, PluginPlace } from '../../opencode/plugin-install';
+import { define, type Invocation, type Select } from '../command';
+import type { Output } from '../output';
+import { visible } from '../visible';
+
+interface PlaceFlag {
+  global?: boolean;
+}
+
+const placeOption = (command: Command): Command =>
+  command.option('--global', 'for all projects of this user, not for this one');
+const placeOf = ({ global }: PlaceFlag): PluginPlace => (global ? 'global' : 'project');
+
+export function registerPluginCommands(program: Command, select: Select): void {
+  const group = program
+    .command('plugin')
+    .summary('the part that runs inside OpenCode: install, status, uninstall')
+    .description('The part that runs inside OpenCode: checkpoints before every change, and tools for the agent.')
+    .enablePositionalOptions();
+
+  define<[], PlaceFlag>(group, select, {
+    usage: 'install',
+    summary: 'install or update the plugin',
+    details: 'As .opencode/plugins/opencode-checkpoints.js. OpenCode 1 loads it when it is started the next time.',
+    examples: ['opencode-checkpoints plugin install', 'opencode-checkpoints plugin install --global'],
+    options: placeOption,
+    run: async (invocation, _args, flags) => {
+      const { installPlugin } = await import('../../opencode/plugin-install');
+      const plugin = await installPlugin(placeOf(flags), await installOptions(invocation));
+      const what = plugin.changed ? 'Installed' : 'Already there:';
+      return { json: { plugin }, text: () => `${what} ${visible(plugin.path)} (${plugin.version})\n` };
+    },
+  });
+
+  define(group, select, {
+    usage: 'status',
+    summary: 'is it installed, is it up to date, and has a running server loaded it',
+    examples: [
+      'opencode-checkpoints plugin status',
+      'opencode-checkpoints plugin status --server http://127.0.0.1:4096',
+    ],
+    run: async (invocation) => {
+      const status = await readStatus(invocation);
+      return { json: { plugin: status }, text: (output) => statusView(status, output) };
+    },
+  });
+
+  define<[], PlaceFlag>(group, select, {
+    usage: 'uninstall',
+    summary: 'remove the plugin; checkpoints stay',
+    examples: ['opencode-checkpoints plugin uninstall'],
+    options: placeOption,
+    run: async (invocation, _args, flags) => {
+      const { uninstallPlugin } = await import('../../opencode/plugin-install');
+      const removed = await uninstallPlugin(placeOf(flags), await installOptions(invocation));
+      const lines = removed.map((file) => `removed  ${visible(file)}\n`).join('');
+      return { json: { removed }, text: () => lines || 'It was not installed there.\n' };
+    },
+  });
+}
+
+interface Status {
+  version: string;
+  project: InstalledPlugin | null;
+  global: InstalledPlugin | null;
+  /** null: no server is running. */
+  server: { url: string; generation: string; version: string; loaded: boolean; error: string | null } | null;
+}
+
+async function installOptions(invocation: Invocation): Promise<InstallOptions> {
+  const { resolveRoot } = await import('../../git/roots');
+  const root = await resolveRoot(invocation.globals.cwd, storeHome());
+  return { bundle: path.join(__dirname, 'opencode-plugin.js'), version, root };
+}
+
+async function readStatus(invocation: Invocation): Promise<Status> {
+  const options = await installOptions(invocation);
+  const { installedPlugin } = await import('../../opencode/plugin-install');
+  const [project, global] = await Promise.all([
+    installedPlugin('project', options),
+    installedPlugin('global', options),
+  ]);
+  return { version, project, global, server: await askServer(invocation, options.root) };
+}
+
+/** A server is asked, none is started: it would say nothing about the one the user works with. */
+async function askServer({ globals, output }: Invocation, root: string): Promise<Status['server']> {
+  const { findServer } = await import('../../opencode/discovery');
+  const { workspaceFolder } = await import('../../git/roots');
+  const { config } = loadConfig(root, workspaceFolder(storeHome(), root));
+  const named = globals.server ?? (process.env['OPENCODE_SERVER_URL'] ? undefined : config['opencode.serverUrl']);
+  const server = await findServer(named ? { serverUrl: named } : {});
+  if (!server) return null;
+  output.progress('Asking OpenCode…');
+  const { pluginLoaded } = await import('../../opencode/plugin-loaded');
+  const state = await pluginLoaded(server, root);
+  return { url: server.endpoint.url, generation: server.generation, version: server.version, ...state };
+}
+
+function statusView(status: Status, { style }: Output): string {
+  const place = (name: string, plugin: InstalledPlugin | null): string => {
+    const state = !plugin
+      ? style.dim('not installed')
+      : plugin.outdated
+        ? style.yellow(`${plugin.version}, outdated: run \`plugin install\``)
+        : style.green(plugin.version);
+    return `${name.padEnd(9)}${state}${plugin ? `  ${visible(plugin.path)}` : ''}\n`;
+  };
+  const { server } = status;
+  const loaded = !server
+    ? style.dim('none is running: start OpenCode, or name one with --server')
+    : server.loaded
+      ? `${style.green('loaded')} by OpenCode ${visible(server.version)} at ${visible(server.url)}`
+      : `${style.red('not loaded')} by OpenCode ${visible(server.version)} at ${visible(server.url)}${server.error ? `: ${visible(server.error)}` : ''}`;
+  return `${place('project', status.project)}${place('global', status.global)}${'server'.padEnd(9)}${loaded}\n`;
+}
