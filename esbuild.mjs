@@ -1,6 +1,6 @@
 // Builds everything that ships or runs in VS Code's extension host. `node esbuild.mjs [--watch] [--production]`.
 import { build, context } from 'esbuild';
-import { cp, mkdir, rm } from 'node:fs/promises';
+import { chmod, cp, mkdir, rm } from 'node:fs/promises';
 import { existsSync, readdirSync } from 'node:fs';
 
 const watch = process.argv.includes('--watch');
@@ -61,6 +61,7 @@ if (watch) {
   process.stdout.write('watching\n');
 } else {
   await Promise.all(targets.map((target) => build(target)));
+  if (existsSync('dist/cli.js')) await chmod('dist/cli.js', 0o755);
   // Three seconds of the compiler that nobody at work wants to wait for.
   if (production && existsSync('src/cli/api.ts')) await import('./build-types.mjs');
 }
