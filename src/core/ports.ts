@@ -35,6 +35,8 @@ export interface CaptureFacts {
   uncertain: string[];
   git: GitFacet | null;
   previous: Previous | null;
+  /** The tree of the last capture or restore before this one. */
+  base: string | null;
   /** The newest id in use, so that the next one is later. */
   newestId: CheckpointId | null;
 }

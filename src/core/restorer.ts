@@ -1,5 +1,5 @@
 import type { RestoreOptions } from './api';
-import { userChanged } from './attribution';
+import { hasAllPaths, userChanged } from './attribution';
 import type { ConversationPort, RestoredFiles } from './conversation';
 import { CheckpointsError } from './errors';
 import type {
@@ -126,13 +126,35 @@ export class Restorer {
     if (changes.length === 0) return new Set();
     const ids = [...this.store.refs().keys()].sort().slice(-attributionWindow);
     const checkpoints = await this.store.read(ids);
-    const since = facts.previous ? await this.store.diff(facts.previous.tree, facts.tree) : [];
-    const nowChanged = new Set(since.map((change) => change.path));
+    const paths = async (from: string | null): Promise<Set<string>> =>
+      new Set(from ? (await this.store.diff(from, facts.tree)).map((change) => change.path) : []);
+    const full = await this.truncated(checkpoints);
     return userChanged(
       checkpoints,
-      nowChanged,
+      await paths(facts.previous?.tree ?? null),
       changes.map((change) => change.path),
+      {
+        changesOf: ({ id }) => full.get(id) ?? null,
+        sinceBase: await paths(facts.base),
+        // Nobody is known to be at work: a mistake then flags an agent's edit as yours, never yours as an agent's.
+        running: new Set(),
+      },
     );
+  }
+
+  /** All changed paths of the checkpoints whose records could not hold them. */
+  private async truncated(checkpoints: readonly Checkpoint[]): Promise<Map<string, string[]>> {
+    const out = new Map<string, string[]>();
+    for (const [i, checkpoint] of checkpoints.entries()) {
+      const before = checkpoints[i - 1];
+      if (!before || hasAllPaths(checkpoint)) continue;
+      const changed = await this.store.diff(before.files.tree, checkpoint.files.tree);
+      out.set(
+        checkpoint.id,
+        changed.map((change) => change.path),
+      );
+    }
+    return out;
   }
 
   /** What a later scan found changed though nobody had named it: at a point of the fast lane it is not known. */

@@ -178,7 +178,19 @@ export class GitStore implements SnapshotStore {
     const ids = [base?.newestId, previous?.id].filter((id): id is string => !!id).sort();
     const { tree, lane, skipped, partial, emptyDirs, git } = snapshot;
     const changes = changed ? summary(changed) : await this.everything(snapshot);
-    return { tree, lane, changes, skipped, partial, emptyDirs, uncertain, git, previous, newestId: ids.at(-1) ?? null };
+    return {
+      tree,
+      lane,
+      changes,
+      skipped,
+      partial,
+      emptyDirs,
+      uncertain,
+      git,
+      previous,
+      base: base?.tree ?? null,
+      newestId: ids.at(-1) ?? null,
+    };
   }
 
   /** The first checkpoint: all files are new. */
