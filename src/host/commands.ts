@@ -3,7 +3,9 @@ import * as compare from './actions-compare';
 import { createCheckpoint, createNamed } from './actions-create';
 import * as edit from './actions-edit';
 import * as restore from './actions-restore';
+import * as session from './actions-session';
 import * as store from './actions-store';
+import * as task from './actions-task';
 import { commands, type CommandId, contextKeys } from './ids';
 import { restoreSelectedLines } from './line-restore';
 import { showError } from './notifications';
@@ -63,6 +65,16 @@ const table = ({ services, timeline, setViewAsTree }: CommandOptions): Record<Ow
     if (isTreeNode(node) && node.type === 'more') services.tree.loadMore(node);
   },
   [commands.showLog]: () => services.log.show(),
+  [commands.forkSession]: (target) => session.forkSession(services, target),
+  [commands.openSession]: (place) => session.openSession(services, place),
+  [commands.startServer]: () => session.startServer(services),
+  [commands.stopServer]: () => session.stopServer(services),
+  [commands.editTask]: () => task.editTask(services),
+  [commands.editTaskRow]: (node) => task.editTaskRow(services, node),
+  [commands.addTaskItem]: (node) => task.addTaskItem(services, node),
+  [commands.removeTaskItem]: (node) => task.removeTaskItem(services, node),
+  [commands.restoreTask]: (node) => task.restoreTask(services, node),
+  [commands.openHandoff]: () => task.openHandoff(services),
 });
 
 /** Registers all of them; what goes wrong is shown once, with its way out. */

@@ -18,6 +18,7 @@ import { StatusBar } from './status-bar';
 import { HostTimeline } from './timeline-backend';
 import { TimelineView } from './timeline-view';
 import { CheckpointTree } from './tree';
+import { TaskView } from './task-view';
 import { trackContext } from './view-state';
 import { Workspaces } from './workspaces';
 
@@ -67,6 +68,7 @@ export const compose = (context: vscode.ExtensionContext): Host => {
     gutter,
     timeline,
     new StatusBar(workspaces, tree),
+    new TaskView(workspaces, failed),
     trackContext(workspaces, tree),
     vscode.window.registerFileDecorationProvider(new ChangeDecorations()),
     vscode.workspace.registerFileSystemProvider(snapshotScheme, new SnapshotFileSystem(workspaces), {

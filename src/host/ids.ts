@@ -9,6 +9,7 @@ export const views = {
   tree: 'opencodeCheckpoints.tree',
   plan: 'opencodeCheckpoints.plan',
   timeline: 'opencodeCheckpoints.timeline',
+  task: 'opencodeCheckpoints.task',
 } as const;
 
 export const commands = {
@@ -49,6 +50,16 @@ export const commands = {
   reviewPlan: 'opencodeCheckpoints.reviewPlan',
   cancelPlan: 'opencodeCheckpoints.cancelPlan',
   showLog: 'opencodeCheckpoints.showLog',
+  forkSession: 'opencodeCheckpoints.forkSession',
+  openSession: 'opencodeCheckpoints.openSession',
+  startServer: 'opencodeCheckpoints.startServer',
+  stopServer: 'opencodeCheckpoints.stopServer',
+  editTask: 'opencodeCheckpoints.editTask',
+  editTaskRow: 'opencodeCheckpoints.editTaskRow',
+  addTaskItem: 'opencodeCheckpoints.addTaskItem',
+  removeTaskItem: 'opencodeCheckpoints.removeTaskItem',
+  restoreTask: 'opencodeCheckpoints.restoreTask',
+  openHandoff: 'opencodeCheckpoints.openHandoff',
 } as const;
 export type CommandId = (typeof commands)[keyof typeof commands];
 

@@ -1,10 +1,23 @@
 import { join } from 'node:path';
 import * as vscode from 'vscode';
 import type { WorkspaceApi } from '../core/api';
+import { loadConfig } from '../core/config';
+import { GatewayConversation } from '../core/conversation';
 import { CheckpointsError } from '../core/errors';
 import type { QueryIndex } from '../core/ports';
+import { TaskService } from '../core/task-service';
+import { TaskStore } from '../core/task-store';
+import { Sessions } from './sessions';
 import { hasStore } from './startup';
-import type { OpenWorkspace } from './workspaces';
+
+/** One workspace with all its facets. */
+export interface Opened {
+  api: WorkspaceApi;
+  task: TaskService;
+  sessions: Sessions;
+}
+
+export type OpenWorkspace = (directory: string) => Promise<Opened>;
 
 /**
  * Opens the store of a folder. Engine and index are loaded on first use: most windows start without them. In a folder
@@ -20,10 +33,30 @@ export const workspaceOpener = (extension: vscode.Uri, log: vscode.LogOutputChan
       onProblem: (error) => log.warn(`the index is built anew: ${String(error)}`),
     });
   };
-  return async (directory): Promise<WorkspaceApi> => {
+  return async (directory) => {
     if (!vscode.workspace.isTrusted && !(await hasStore(directory)))
       throw new CheckpointsError('not-supported', 'The folder is not trusted: no checkpoints are made for it.');
     const { openWorkspace } = await import('../git/open');
-    return openWorkspace({ directory, index, log: (message) => log.info(message) });
+    let parts: Omit<Opened, 'api'> | undefined;
+    const partsOf = (folder: string, root: string): Omit<Opened, 'api'> =>
+      (parts ??= { task: taskOf(folder, root), sessions: new Sessions(root, folder, log) });
+    const api = await openWorkspace({
+      directory,
+      index,
+      task: (folder, root) => partsOf(folder, root).task,
+      conversation: (folder, root) => {
+        const { sessions } = partsOf(folder, root);
+        return new GatewayConversation(root, () => sessions.gateway());
+      },
+      log: (message) => log.info(message),
+    });
+    if (api.recovered !== null)
+      log.warn(`a restore that had died was ${api.recovered.outcome}: safety checkpoint ${api.recovered.safety}`);
+    return { api, ...partsOf(api.folder, api.root) };
   };
+};
+
+const taskOf = (folder: string, root: string): TaskService => {
+  const { config } = loadConfig(root, folder);
+  return new TaskService(new TaskStore({ folder, root, exportState: config['task.exportState'] }));
 };

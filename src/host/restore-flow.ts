@@ -45,6 +45,7 @@ export class RestoreFlow {
         root,
         title: `Restoring “${shortTitle(checkpoint)}”`,
         done: 'Restored',
+        target: checkpoint,
         options,
         operation: (all) => root.api.restore(checkpoint.id, all),
       },

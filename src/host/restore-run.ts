@@ -1,10 +1,11 @@
 import * as vscode from 'vscode';
 import type { RestoreOptions } from '../core/api';
 import { CheckpointsError } from '../core/errors';
-import type { CheckpointId, PathReason, RestoreResult } from '../core/model';
+import type { Checkpoint, CheckpointId, PathReason, RestoreResult } from '../core/model';
 import { compareWithWorking } from './diff';
 import { commands } from './ids';
 import { plural } from './labels';
+import { showError } from './notifications';
 import { withCancel } from './progress';
 import { resultText, type Done } from './restore-text';
 import type { Root } from './root';
@@ -14,6 +15,8 @@ export interface RestoreJob {
   /** What the progress says. */
   title: string;
   done: Done;
+  /** What is restored, for what its session offers afterwards. */
+  target?: Checkpoint;
   options: RestoreOptions;
   operation(options: RestoreOptions): Promise<RestoreResult>;
 }
@@ -28,6 +31,7 @@ export const runRestore = async (job: RestoreJob, log: vscode.LogOutputChannel):
     ['conflict', result.conflicts ?? []],
   ] as const)
     for (const { path, reason } of paths) log.info(`${what}: ${path} (${reason})`);
+  if (result.session !== null) await openFork(job, result.session.id, log);
   report(job, result).then(undefined, (error: unknown) => log.error(String(error)));
   return true;
 };
@@ -66,15 +70,19 @@ const permission = async (error: unknown, allowed: RestoreOptions): Promise<Rest
 };
 
 /** One message: what was done, and the ways on. */
-const report = async ({ root, done }: RestoreJob, result: RestoreResult): Promise<void> => {
+const report = async ({ root, done, target }: RestoreJob, result: RestoreResult): Promise<void> => {
   const text = resultText(done, result);
   const changed = result.restored.length + result.deleted.length > 0;
   const again = done === 'Undone' ? 'Redo' : 'Undo';
   const troubled = result.skipped.length + (result.conflicts?.length ?? 0) > 0;
+  // The fork stands before the prompt: it can be edited and sent again.
+  const prompt = result.session !== null && target?.trigger === 'turn' ? target.turn?.prompt : undefined;
   const buttons = [
     ...(result.undo === null ? [] : [again]),
     ...(changed && result.undo !== null ? ['Show Changes'] : []),
     ...(troubled ? ['Show Details'] : []),
+    ...(result.session === null ? [] : ['Open Session']),
+    ...(prompt === undefined ? [] : ['Copy Prompt']),
   ];
   const answer = await (troubled
     ? vscode.window.showWarningMessage(text, ...buttons)
@@ -82,6 +90,18 @@ const report = async ({ root, done }: RestoreJob, result: RestoreResult): Promis
   if (answer === again) await vscode.commands.executeCommand(done === 'Undone' ? commands.redo : commands.undo, root);
   if (answer === 'Show Changes' && result.undo !== null) await showChanges(root, result.undo);
   if (answer === 'Show Details') await details(result);
+  if (answer === 'Open Session' && result.session !== null)
+    await root.sessions.open(result.session.id, target?.title ?? result.session.id);
+  if (answer === 'Copy Prompt' && prompt !== undefined) await vscode.env.clipboard.writeText(prompt);
+};
+
+/** The user asked for this conversation, so it is shown. The files are restored either way. */
+const openFork = async ({ root, target }: RestoreJob, session: string, log: vscode.LogOutputChannel): Promise<void> => {
+  try {
+    await root.sessions.open(session, target?.title ?? session);
+  } catch (error) {
+    void showError(error, log);
+  }
 };
 
 const showChanges = async (root: Root, safety: CheckpointId): Promise<void> => {

@@ -1,9 +1,15 @@
 import * as path from 'node:path';
 import * as vscode from 'vscode';
 import type { WorkspaceApi } from '../core/api';
+import type { TaskService } from '../core/task-service';
+import type { Opened } from './open';
+import type { Sessions } from './sessions';
 
 /** One workspace root, and the way between its relative paths and the URIs that the window uses. */
 export class Root {
+  readonly api: WorkspaceApi;
+  readonly task: TaskService;
+  readonly sessions: Sessions;
   readonly uri: vscode.Uri;
   private readonly shown: string;
 
@@ -12,13 +18,21 @@ export class Root {
    * reached through a link: files must keep the URI under which the window has them open, or one file becomes two documents.
    */
   constructor(
-    readonly api: WorkspaceApi,
+    opened: Opened,
     readonly folder: vscode.WorkspaceFolder,
     real: string,
   ) {
-    const up = path.relative(real, api.root);
+    this.api = opened.api;
+    this.task = opened.task;
+    this.sessions = opened.sessions;
+    const up = path.relative(real, this.api.root);
     this.uri = up === '' ? folder.uri : vscode.Uri.joinPath(folder.uri, ...up.split(path.sep));
     this.shown = this.uri.fsPath;
+  }
+
+  /** The index is written, locks are given back, a server of ours ends. */
+  async close(): Promise<void> {
+    await Promise.all([this.api.close(), this.sessions.close()]);
   }
 
   get name(): string {

@@ -4,6 +4,7 @@ import type { CheckpointId } from '../core/model';
 import type { DetailsSource, TimelineBackend, TimelineSource } from '../protocol/connect';
 import type { ActionResult, FindQuery, TimelineAction } from '../protocol/timeline';
 import { comparePair, comparePrevious, previousOf } from './actions-compare';
+import { startServer } from './actions-session';
 import { copyId, describe, removeTargets, rename, setPinned } from './actions-edit';
 import { createCheckpoint, createNamed } from './actions-create';
 import { compareWithWorking, openPreviousDiff, openWorkingDiff, type Target } from './diff';
@@ -114,8 +115,9 @@ export class HostTimeline implements TimelineBackend {
       case 'openFolder':
         return vscode.commands.executeCommand('vscode.openFolder');
       case 'openSession':
-        throw new CheckpointsError('not-supported', 'Open the session in OpenCode itself.');
+        return (await this.root(workspace)).sessions.open(action.session, action.session);
       case 'notice':
+        if (action.action === 'startServer') return startServer(services);
         if (action.action === 'openSettings')
           return vscode.commands.executeCommand('workbench.action.openSettings', section);
         return vscode.commands.executeCommand(action.action === 'runDoctor' ? commands.doctor : commands.showLog);

@@ -1,10 +1,9 @@
 import { realpath } from 'node:fs/promises';
 import * as vscode from 'vscode';
-import type { Operation, WorkspaceApi, WorkspaceEvent } from '../core/api';
+import type { Operation, WorkspaceEvent } from '../core/api';
 import { CheckpointsError } from '../core/errors';
+import type { OpenWorkspace } from './open';
 import { Root } from './root';
-
-export type OpenWorkspace = (directory: string) => Promise<WorkspaceApi>;
 
 export interface RootEvent {
   root: Root;
@@ -87,9 +86,9 @@ export class Workspaces implements vscode.Disposable {
       if (folder.uri.scheme !== 'file') continue;
       try {
         const real = await realpath(folder.uri.fsPath);
-        const api = await this.open(real);
-        if (roots.some((root) => root.api.root === api.root)) await api.close();
-        else roots.push(this.listen(new Root(api, folder, real)));
+        const root = new Root(await this.open(real), folder, real);
+        if (roots.some((other) => other.api.root === root.api.root)) await root.close();
+        else roots.push(this.listen(root));
       } catch (error) {
         problems.push(asCheckpointsError(error));
       }
@@ -110,7 +109,7 @@ export class Workspaces implements vscode.Disposable {
     const before = this.opening;
     this.opening = undefined;
     if (before === undefined) return;
-    this.closing = before.then((roots) => Promise.all(roots.map((root) => root.api.close())));
+    this.closing = before.then((roots) => Promise.all(roots.map((root) => root.close())));
     await this.closing;
     this.opened = [];
   }

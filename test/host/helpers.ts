@@ -5,6 +5,7 @@ import * as vscode from 'vscode';
 import type { WorkspaceApi } from '../../src/core/api';
 import { openWorkspace } from '../../src/git/open';
 import { extensionId } from '../../src/host/ids';
+import { workspaceOpener, type OpenWorkspace } from '../../src/host/open';
 
 const required = (name: string): string => {
   const value = process.env[name];
@@ -40,6 +41,13 @@ export const activate = async (): Promise<void> => {
   const extension = vscode.extensions.getExtension(extensionId);
   assert.ok(extension, `${extensionId} is not installed`);
   await extension.activate();
+};
+
+/** The extension's own way to open a folder, for providers that the tests make themselves. */
+export const opener = (): OpenWorkspace => {
+  const extension = vscode.extensions.getExtension(extensionId);
+  assert.ok(extension);
+  return workspaceOpener(extension.extensionUri, vscode.window.createOutputChannel('Checkpoints test', { log: true }));
 };
 
 /** Waits for something that VS Code or the store tells a little later. Fails with what was seen last. */

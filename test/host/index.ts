@@ -14,6 +14,7 @@ export async function run(): Promise<void> {
   await import('./settings.test');
   await import('./timeline.test');
   await import('./api.test');
+  await import('./task.test');
 
   const tests: Array<{ title: string; state: 'passed' | 'failed'; error?: string; duration: number }> = [];
   await new Promise<void>((resolve) => {

@@ -1,9 +1,8 @@
 import * as assert from 'node:assert/strict';
-import { openWorkspace } from '../../src/git/open';
 import { HostTimeline } from '../../src/host/timeline-backend';
 import type { Services } from '../../src/host/services';
 import { Workspaces } from '../../src/host/workspaces';
-import { activate, eventually, project, remove, second, withStore, write } from './helpers';
+import { activate, opener, eventually, project, remove, second, withStore, write } from './helpers';
 
 /** What the page asks for; the page itself is looked at in the browser tests. */
 describe('timeline backend', () => {
@@ -12,7 +11,7 @@ describe('timeline backend', () => {
 
   before(async () => {
     await activate();
-    workspaces = new Workspaces((directory) => openWorkspace({ directory }));
+    workspaces = new Workspaces(opener());
     // Reading needs the workspaces only; the actions are those of the commands, tested there.
     backend = new HostTimeline({ workspaces } as Services);
   });

@@ -1,12 +1,11 @@
 import * as assert from 'node:assert/strict';
 import * as vscode from 'vscode';
 import type { Checkpoint } from '../../src/core/model';
-import { openWorkspace } from '../../src/git/open';
 import { ChangeDecorations } from '../../src/host/decorations';
 import { CheckpointTree } from '../../src/host/tree';
 import type { CheckpointNode, TreeNode } from '../../src/host/tree-nodes';
 import { Workspaces } from '../../src/host/workspaces';
-import { activate, eventually, project, remove, second, withStore, write } from './helpers';
+import { activate, opener, eventually, project, remove, second, withStore, write } from './helpers';
 
 /** The extension's own provider is not reachable from outside; this is the same class over the same stores. */
 describe('tree', () => {
@@ -21,7 +20,7 @@ describe('tree', () => {
     write('top.ts', '3\n');
     await withStore((api) => api.create({ name: 'Files in folders' }));
     await withStore((api) => api.create(), second);
-    workspaces = new Workspaces((directory) => openWorkspace({ directory }));
+    workspaces = new Workspaces(opener());
     tree = new CheckpointTree(workspaces, { asTree: false }, (error) => errors.push(error));
   });
   after(async () => {

@@ -85,7 +85,8 @@ describe('package.json and the code', () => {
       ...[commands.create, commands.createNamed, commands.restore, commands.undo, commands.redo, commands.revertTurn],
       ...[commands.restoreFile, commands.restoreSelectedLines, commands.restoreChange, commands.applyPlan],
       ...[commands.rename, commands.describe, commands.pin, commands.unpin, commands.delete, commands.clearSession],
-      ...[commands.cleanUp, commands.doctor],
+      ...[commands.cleanUp, commands.doctor, commands.forkSession, commands.openSession, commands.startServer],
+      ...[commands.editTask, commands.editTaskRow, commands.addTaskItem, commands.removeTaskItem, commands.restoreTask],
     ];
     const guarded = manifest.contributes.commands.filter(({ enablement }) =>
       enablement?.includes('isWorkspaceTrusted'),

@@ -1,0 +1,85 @@
+import * as vscode from 'vscode';
+import { CheckpointsError } from '../core/errors';
+import { plural } from './labels';
+import { pickCheckpoint, pickRoot, targetOf } from './picker';
+import { withPatience } from './progress';
+import { relativeTime } from './relative-time';
+import type { Root } from './root';
+import type { Services } from './services';
+import { isTreeNode } from './tree-nodes';
+
+/** The conversation alone: a new session with the messages of the checkpoint. */
+export const forkSession = async ({ workspaces, flow }: Services, argument: unknown): Promise<boolean> => {
+  const target =
+    isTreeNode(argument) || typeof argument === 'string'
+      ? await targetOf(workspaces, argument, 'Fork Session Here')
+      : await pickCheckpoint(workspaces, 'Fork Session Here', ({ checkpoint }) => checkpoint.session !== null);
+  return target === undefined ? false : flow.restore(target, { scope: ['conversation'] });
+};
+
+interface Place {
+  root: Root;
+  session: string;
+  title: string;
+}
+
+const pickSession = async (root: Root): Promise<Place | undefined> => {
+  const sessions = await withPatience('Asking OpenCode for its sessions', async () =>
+    (await root.sessions.gateway()).list(root.api.root),
+  );
+  // Sub-agents' sessions are parts of their parents'.
+  const items = sessions
+    .filter((session) => session.parentId === null && !session.archived)
+    .map((session) => ({
+      label: `$(comment-discussion) ${session.title ?? session.id}`,
+      description: relativeTime(new Date(session.updatedAt).toISOString(), Date.now(), vscode.env.language),
+      place: { root, session: session.id, title: session.title ?? session.id },
+    }));
+  if (items.length === 0) {
+    vscode.window.showInformationMessage('OpenCode has no session in this folder yet.');
+    return undefined;
+  }
+  return (await vscode.window.showQuickPick(items, { title: 'Open Session' }))?.place;
+};
+
+const placeOf = async (services: Services, argument: unknown): Promise<Place | undefined> => {
+  if (isTreeNode(argument) && argument.type === 'session' && argument.group.id !== null) {
+    const { id, title } = argument.group;
+    return { root: argument.root, session: id, title: title ?? id };
+  }
+  if (isTreeNode(argument) || typeof argument === 'string') {
+    const target = await targetOf(services.workspaces, argument, 'Open Session');
+    if (target === undefined || target.checkpoint.session === null)
+      throw new CheckpointsError('no-conversation', 'It was made outside of any session.');
+    const { id, title } = target.checkpoint.session;
+    return { root: target.root, session: id, title: title ?? id };
+  }
+  const root = await pickRoot(services.workspaces, 'Open Session');
+  return root === undefined ? undefined : pickSession(root);
+};
+
+export const openSession = async (services: Services, argument: unknown): Promise<void> => {
+  const place = await placeOf(services, argument);
+  if (place === undefined) return;
+  // Asked for first: a terminal that opens only to say that the session is gone helps nobody.
+  const { title } = await withPatience('Asking OpenCode for the session', async () =>
+    (await place.root.sessions.gateway()).get(place.session),
+  );
+  await place.root.sessions.open(place.session, title ?? place.title);
+};
+
+export const startServer = async ({ workspaces }: Services): Promise<void> => {
+  const root = await pickRoot(workspaces, 'Start Server');
+  if (root === undefined)
+    throw workspaces.failures[0] ?? new CheckpointsError('invalid-argument', 'Open a folder first.');
+  await withPatience('Starting OpenCode', () => root.sessions.gateway());
+  vscode.window.showInformationMessage(`${(await root.sessions.description()) ?? 'OpenCode'}.`);
+};
+
+export const stopServer = async ({ workspaces }: Services): Promise<void> => {
+  const stopped = await Promise.all(workspaces.current.map((root) => root.sessions.close()));
+  const count = stopped.filter((own) => own).length;
+  vscode.window.showInformationMessage(
+    count === 0 ? 'No OpenCode server was started by this window.' : `${plural(count, 'OpenCode server')} stopped.`,
+  );
+};

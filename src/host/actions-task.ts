@@ -1,0 +1,127 @@
+import * as vscode from 'vscode';
+import { CheckpointsError } from '../core/errors';
+import type { TaskStatus } from '../core/model';
+import { pickRoot } from './picker';
+import type { Root } from './root';
+import type { Services } from './services';
+import { addItem, listNames, replaceItem, statusNames, textNames, type ListField } from './task-model';
+import { isTaskNode, type TaskNode } from './task-view';
+
+const save = async (root: Root, patch: Record<string, unknown>, log: vscode.LogOutputChannel): Promise<void> => {
+  if (Object.keys(patch).length === 0) return;
+  const { clamped, warnings } = await root.task.save(root.api, patch);
+  for (const warning of warnings) log.warn(warning);
+  if (clamped.length > 0)
+    vscode.window.showWarningMessage(`Too long, and shortened: ${clamped.map(({ field }) => field).join(', ')}.`);
+};
+
+const rootOf = async ({ workspaces }: Services, title: string): Promise<Root | undefined> => {
+  const root = await pickRoot(workspaces, title);
+  if (root === undefined && workspaces.current.length === 0)
+    throw (
+      workspaces.failures[0] ?? new CheckpointsError('invalid-argument', 'Open a folder first: a task belongs to one.')
+    );
+  return root;
+};
+
+const pickStatus = async (now: TaskStatus | undefined): Promise<TaskStatus | undefined> => {
+  const items = (Object.keys(statusNames) as TaskStatus[]).map((status) => ({
+    label: statusNames[status],
+    description: status === now ? 'now' : '',
+    status,
+  }));
+  return (await vscode.window.showQuickPick(items, { title: 'Status of the Task' }))?.status;
+};
+
+/** The palette's way: which field, then its value. Also makes the first task. */
+export const editTask = async (services: Services): Promise<void> => {
+  const root = await rootOf(services, 'Edit Task State');
+  if (root === undefined) return;
+  const task = await root.task.read();
+  const fields = [
+    ...(['title', 'objective', 'summary'] as const).map((field) => ({
+      label: `$(edit) ${textNames[field]}`,
+      description: task?.[field] ?? '',
+      node: { type: 'taskText', root, field, text: task?.[field] ?? '' } satisfies TaskNode,
+    })),
+    {
+      label: '$(play-circle) Status',
+      description: task?.status === undefined ? '' : statusNames[task.status],
+      node: { type: 'taskStatus', root, status: task?.status } satisfies TaskNode,
+    },
+    ...(['nextSteps', 'blockers', 'notes'] as const).map((field) => ({
+      label: `$(add) ${listNames[field]}`,
+      description: `${task?.[field]?.length ?? 0}`,
+      node: { type: 'taskList', root, field, items: task?.[field] ?? [] } satisfies TaskNode,
+    })),
+  ];
+  const chosen = await vscode.window.showQuickPick(fields, { title: 'Edit Task State', placeHolder: 'What to change' });
+  if (chosen === undefined) return;
+  await (chosen.node.type === 'taskList' ? addTaskItem(services, chosen.node) : editTaskRow(services, chosen.node));
+};
+
+export const editTaskRow = async ({ log }: Services, node: unknown): Promise<void> => {
+  if (!isTaskNode(node)) return;
+  const { root } = node;
+  if (node.type === 'taskStatus') {
+    const status = await pickStatus(node.status);
+    if (status !== undefined) await save(root, { status }, log);
+  } else if (node.type === 'taskText') {
+    const title = `${textNames[node.field]} of the Task`;
+    const text = await vscode.window.showInputBox({ title, value: node.text, prompt: 'Empty removes it.' });
+    if (text !== undefined && text !== node.text) await save(root, { [node.field]: text }, log);
+  } else if (node.type === 'taskItem') {
+    const text = await vscode.window.showInputBox({
+      title: listNames[node.field],
+      value: node.text,
+      prompt: 'Empty removes it.',
+    });
+    if (text !== undefined && text !== node.text)
+      await save(root, replaceItem(await root.task.read(), node.field, node.index, node.text, text), log);
+  }
+};
+
+export const removeTaskItem = async ({ log }: Services, node: unknown): Promise<void> => {
+  if (isTaskNode(node) && node.type === 'taskItem')
+    await save(node.root, replaceItem(await node.root.task.read(), node.field, node.index, node.text, ''), log);
+};
+
+export const addTaskItem = async ({ log }: Services, node: unknown): Promise<void> => {
+  if (!isTaskNode(node) || node.type !== 'taskList') return;
+  const { root, field } = node;
+  const text = await vscode.window.showInputBox({ title: `Add to ${listNames[field]}`, placeHolder: examples[field] });
+  if (text !== undefined && text.trim() !== '')
+    await save(root, addItem(await root.task.read(), field, text.trim()), log);
+};
+
+const examples: Record<ListField, string> = {
+  currentPlan: 'What comes in which order',
+  nextSteps: 'What to do next',
+  completedSteps: 'What is done',
+  blockers: 'What stands in the way',
+  filesTouched: 'src/app.ts',
+  notes: 'What to remember',
+};
+
+/** The page for whoever takes over, readonly: it is made anew with each save. */
+export const openHandoff = async (services: Services): Promise<void> => {
+  const root = await rootOf(services, 'Open Handoff');
+  if (root === undefined) return;
+  const file = vscode.Uri.joinPath(root.uri, '.opencode', 'state', 'handoff.md');
+  try {
+    await vscode.workspace.fs.stat(file);
+    await vscode.commands.executeCommand('markdown.showPreview', file);
+  } catch (error) {
+    if (!(error instanceof vscode.FileSystemError)) throw error;
+    // Not exported (a setting): the same page as an untitled document.
+    const content = await root.task.handoff();
+    await vscode.window.showTextDocument(await vscode.workspace.openTextDocument({ content, language: 'markdown' }));
+  }
+};
+
+/** Exactly the state of an earlier save; what is there now is in a checkpoint of its own. */
+export const restoreTask = async ({ flow }: Services, node: unknown): Promise<boolean> => {
+  if (!isTaskNode(node) || node.type !== 'taskSave') return false;
+  const { root, save: snapshot } = node;
+  return flow.restore({ root, checkpoint: await root.api.resolve(snapshot.id) }, { scope: ['task'] });
+};

@@ -1,0 +1,89 @@
+import { join } from 'node:path';
+import * as vscode from 'vscode';
+import { loadConfig, storeHome } from '../core/config';
+import { CheckpointsError } from '../core/errors';
+import type { SessionGateway } from '../core/sessions';
+import type { Connector } from '../opencode/connect';
+
+/** OpenCode as one workspace reaches it. Nothing is looked for or started before somebody needs a session. */
+export class Sessions {
+  private connector: Promise<Connector> | undefined;
+
+  constructor(
+    private readonly root: string,
+    private readonly folder: string,
+    private readonly log: vscode.LogOutputChannel,
+  ) {}
+
+  async gateway(): Promise<SessionGateway> {
+    // What an untrusted folder configures could start programs.
+    if (!vscode.workspace.isTrusted)
+      throw new CheckpointsError('not-supported', 'The folder is not trusted: OpenCode is not started for it.');
+    return (await this.connect()).gateway();
+  }
+
+  /** What a person wants to know about the server; null before the first use. */
+  async description(): Promise<string | null> {
+    const connector = await this.connector;
+    if (connector === undefined || connector.source === null) return null;
+    const { generation, version, url } = await connector.gateway();
+    const own = connector.source === 'own' ? 'started by this window' : 'found running';
+    return `OpenCode ${version} (${generation === 'v1' ? 'generation 1' : 'generation 2'}) at ${url}, ${own}`;
+  }
+
+  /** Shows a session in a terminal of the window. */
+  async open(session: string, title: string): Promise<vscode.Terminal> {
+    const { path, args, env } = await (await this.connect()).terminal(session, this.root);
+    const terminal = vscode.window.createTerminal({
+      name: `OpenCode: ${title}`,
+      shellPath: path,
+      shellArgs: args,
+      cwd: this.root,
+      env,
+      iconPath: new vscode.ThemeIcon('comment-discussion'),
+      // The address and the password of the server are of this run only.
+      isTransient: true,
+    });
+    terminal.show(true);
+    return terminal;
+  }
+
+  /** Stops the server if it is ours; answers whether it was. */
+  async close(): Promise<boolean> {
+    const connector = await this.connector;
+    this.connector = undefined;
+    const own = connector?.source === 'own';
+    await connector?.close();
+    return own;
+  }
+
+  private connect(): Promise<Connector> {
+    this.connector ??= this.load();
+    return this.connector;
+  }
+
+  private async load(): Promise<Connector> {
+    const { Connector } = await import('../opencode/connect');
+    const { config } = loadConfig(this.root, this.folder);
+    return new Connector({
+      root: this.root,
+      stateFolder: join(storeHome(), 'servers'),
+      serverUrl: process.env['OPENCODE_SERVER_URL'] ? undefined : config['opencode.serverUrl'],
+      opencodePath: config['opencode.path'] || undefined,
+      // Looked at anew with each connection: the terminal may be opened later.
+      get terminalPort() {
+        return terminalPort();
+      },
+      log: (line) => this.log.info(line),
+    });
+  }
+}
+
+/** The official OpenCode extension tells the port of its terminal in the terminal's environment. */
+const terminalPort = (): number | undefined => {
+  for (const { creationOptions } of vscode.window.terminals) {
+    const port = 'env' in creationOptions ? Number(creationOptions.env?.['_EXTENSION_OPENCODE_PORT']) : NaN;
+    if (Number.isInteger(port) && port > 0) return port;
+  }
+  return undefined;
+};

@@ -1,0 +1,70 @@
+import type { TaskState, TaskStatus } from '../core/model';
+
+/** The task as rows, and what an edit of a row changes: plain functions over plain data. */
+
+export const statusNames: Record<TaskStatus, string> = {
+  not_started: 'Not started',
+  in_progress: 'In progress',
+  blocked: 'Blocked',
+  done: 'Done',
+};
+
+export type TextField = 'title' | 'objective' | 'summary';
+export type ListField = 'currentPlan' | 'nextSteps' | 'completedSteps' | 'blockers' | 'filesTouched' | 'notes';
+
+export const textNames: Record<TextField, string> = { title: 'Title', objective: 'Objective', summary: 'Summary' };
+
+export const listNames: Record<ListField, string> = {
+  currentPlan: 'Plan',
+  nextSteps: 'Next Steps',
+  completedSteps: 'Done',
+  blockers: 'Blockers',
+  filesTouched: 'Files Touched',
+  notes: 'Notes',
+};
+
+/** What is open and what is done: these have ticks. */
+export const isStep = (field: ListField): boolean => field === 'nextSteps' || field === 'completedSteps';
+
+type Lists = Partial<Record<ListField, string[]>>;
+
+const list = (task: TaskState | null, field: ListField): string[] => [...(task?.[field] ?? [])];
+
+export const addItem = (task: TaskState | null, field: ListField, text: string): Lists => ({
+  [field]: [...list(task, field), text],
+});
+
+/** Positions are those of the row that was clicked; the state may have changed since, so the text is checked too. */
+const indexOf = (items: readonly string[], index: number, text: string): number =>
+  items[index] === text ? index : items.indexOf(text);
+
+export const replaceItem = (
+  task: TaskState | null,
+  field: ListField,
+  index: number,
+  old: string,
+  text: string,
+): Lists => {
+  const items = list(task, field);
+  const at = indexOf(items, index, old);
+  if (at < 0) return {};
+  items.splice(at, 1, ...(text === '' ? [] : [text]));
+  return { [field]: items };
+};
+
+/** Ticking a step moves it to the end of what is done; unticking moves it to the front of what is next. */
+export const tickItem = (
+  task: TaskState | null,
+  field: ListField,
+  index: number,
+  text: string,
+  done: boolean,
+): Lists => {
+  const [from, to]: [ListField, ListField] = done ? ['nextSteps', 'completedSteps'] : ['completedSteps', 'nextSteps'];
+  if (field !== from) return {};
+  const [source, target] = [list(task, from), list(task, to)];
+  const at = indexOf(source, index, text);
+  if (at < 0) return {};
+  source.splice(at, 1);
+  return { [from]: source, [to]: done ? [...target, text] : [text, ...target] };
+};

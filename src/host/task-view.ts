@@ -1,0 +1,225 @@
+import * as vscode from 'vscode';
+import type { TaskState, TaskStatus } from '../core/model';
+import type { TaskSnapshot } from '../core/task-service';
+import { commands, views } from './ids';
+import { firstLine } from './labels';
+import { relativeTime } from './relative-time';
+import type { Root } from './root';
+import { isStep, listNames, statusNames, textNames, tickItem, type ListField, type TextField } from './task-model';
+import type { Workspaces } from './workspaces';
+
+/** A row of the task view; commands get these as arguments. */
+export type TaskNode =
+  | { type: 'taskRoot'; root: Root }
+  | { type: 'taskStatus'; root: Root; status: TaskStatus | undefined }
+  | { type: 'taskText'; root: Root; field: TextField; text: string }
+  | { type: 'taskList'; root: Root; field: ListField; items: string[] }
+  | { type: 'taskItem'; root: Root; field: ListField; index: number; text: string }
+  | { type: 'taskHistory'; root: Root }
+  | { type: 'taskSave'; root: Root; save: TaskSnapshot };
+
+export const isTaskNode = (value: unknown): value is TaskNode =>
+  typeof value === 'object' && value !== null && 'type' in value && String(value.type).startsWith('task');
+
+const statusIcons: Record<TaskStatus, string> = {
+  not_started: 'circle-large-outline',
+  in_progress: 'play-circle',
+  blocked: 'error',
+  done: 'pass-filled',
+};
+
+const historyLimit = 50;
+
+/** The live task state: what the agent is on, what is next, what is done. Edits are saved at once, each with a checkpoint. */
+export class TaskView implements vscode.TreeDataProvider<TaskNode>, vscode.Disposable {
+  private readonly changed = new vscode.EventEmitter<undefined>();
+  readonly onDidChangeTreeData = this.changed.event;
+  private readonly view: vscode.TreeView<TaskNode>;
+  private readonly subscriptions: vscode.Disposable[];
+  private watchers: vscode.Disposable[] = [];
+
+  constructor(
+    private readonly workspaces: Workspaces,
+    private readonly failed: (error: unknown) => void,
+  ) {
+    this.view = vscode.window.createTreeView(views.task, { treeDataProvider: this, manageCheckboxStateManually: true });
+    this.subscriptions = [
+      this.view,
+      this.changed,
+      this.view.onDidChangeCheckboxState((event) => void this.tick(event.items).catch(this.failed)),
+      workspaces.onDidChangeRoots(() => this.watch()),
+      workspaces.onDidChange(() => this.refresh()),
+    ];
+  }
+
+  refresh(): void {
+    this.changed.fire(undefined);
+  }
+
+  async getChildren(node?: TaskNode): Promise<TaskNode[]> {
+    try {
+      if (node === undefined) return await this.top();
+      if (node.type === 'taskRoot') return await this.fields(node.root);
+      if (node.type === 'taskList')
+        return node.items.map((text, index) => ({ type: 'taskItem', root: node.root, field: node.field, index, text }));
+      if (node.type === 'taskHistory') {
+        const saves = await node.root.task.history(node.root.api);
+        return saves.slice(0, historyLimit).map((save) => ({ type: 'taskSave', root: node.root, save }));
+      }
+      return [];
+    } catch (error) {
+      this.failed(error);
+      return [];
+    }
+  }
+
+  getTreeItem(node: TaskNode): vscode.TreeItem {
+    const item = taskItem(node);
+    item.contextValue = node.type === 'taskItem' || node.type === 'taskList' ? `${node.type}:${node.field}` : node.type;
+    return item;
+  }
+
+  dispose(): void {
+    vscode.Disposable.from(...this.subscriptions, ...this.watchers).dispose();
+  }
+
+  private async top(): Promise<TaskNode[]> {
+    const roots = await this.workspaces.all();
+    const states = await Promise.all(roots.map(async (root) => ({ root, task: await root.task.read() })));
+    const present = states.filter(({ task }) => task !== null);
+    const [only] = present;
+    if (roots.length === 1) return only === undefined ? [] : this.fields(only.root);
+    return present.map(({ root }) => ({ type: 'taskRoot', root }));
+  }
+
+  private async fields(root: Root): Promise<TaskNode[]> {
+    const task: TaskState = (await root.task.read()) ?? {};
+    const texts = (['title', 'objective', 'summary'] as const).map((field): TaskNode => ({
+      type: 'taskText',
+      root,
+      field,
+      text: task[field] ?? '',
+    }));
+    const [title, ...others] = texts;
+    const lists = (Object.keys(listNames) as ListField[]).map((field): TaskNode => ({
+      type: 'taskList',
+      root,
+      field,
+      items: task[field] ?? [],
+    }));
+    // An empty list is worth a row only where people add things.
+    const shown = lists.filter(
+      (node) => node.type === 'taskList' && (node.items.length > 0 || addable.has(node.field)),
+    );
+    const head: TaskNode[] = title === undefined ? [] : [title];
+    return [
+      ...head,
+      { type: 'taskStatus', root, status: task.status },
+      ...others,
+      ...shown,
+      { type: 'taskHistory', root },
+    ];
+  }
+
+  private async tick(items: ReadonlyArray<[TaskNode, vscode.TreeItemCheckboxState]>): Promise<void> {
+    for (const [node, state] of items) {
+      if (node.type !== 'taskItem') continue;
+      const { root, field, index, text } = node;
+      const done = state === vscode.TreeItemCheckboxState.Checked;
+      await root.task.save(root.api, tickItem(await root.task.read(), field, index, text, done));
+    }
+    this.refresh();
+  }
+
+  /** The agent's plugin and the command line save the task too; other tools write into the exported files. */
+  private watch(): void {
+    vscode.Disposable.from(...this.watchers).dispose();
+    this.watchers = this.workspaces.current.flatMap((root) =>
+      [
+        new vscode.RelativePattern(vscode.Uri.file(root.api.folder), 'task.json'),
+        new vscode.RelativePattern(root.uri, '.opencode/state/checkpoint.json'),
+      ].map((pattern) => {
+        const watcher = vscode.workspace.createFileSystemWatcher(pattern);
+        const refresh = () => this.refresh();
+        return vscode.Disposable.from(
+          watcher,
+          watcher.onDidChange(refresh),
+          watcher.onDidCreate(refresh),
+          watcher.onDidDelete(refresh),
+        );
+      }),
+    );
+    this.refresh();
+  }
+}
+
+const addable: ReadonlySet<ListField> = new Set(['nextSteps', 'blockers', 'notes']);
+
+const taskItem = (node: TaskNode): vscode.TreeItem => {
+  const { None, Collapsed, Expanded } = vscode.TreeItemCollapsibleState;
+  switch (node.type) {
+    case 'taskRoot': {
+      const item = new vscode.TreeItem(node.root.name, Expanded);
+      item.iconPath = new vscode.ThemeIcon('root-folder');
+      return item;
+    }
+    case 'taskStatus': {
+      const item = new vscode.TreeItem(node.status === undefined ? 'No status' : statusNames[node.status], None);
+      item.iconPath = new vscode.ThemeIcon(
+        node.status === undefined ? 'circle-large-outline' : statusIcons[node.status],
+      );
+      item.description = 'Status';
+      item.command = { command: commands.editTaskRow, title: 'Change Status', arguments: [node] };
+      return item;
+    }
+    case 'taskText': {
+      const item = new vscode.TreeItem(firstLine(node.text) || `No ${textNames[node.field].toLowerCase()}`, None);
+      item.description = textNames[node.field];
+      item.iconPath = new vscode.ThemeIcon(node.field === 'title' ? 'target' : 'note');
+      item.tooltip = node.text;
+      item.command = { command: commands.editTaskRow, title: 'Edit', arguments: [node] };
+      return item;
+    }
+    case 'taskList': {
+      const open =
+        node.items.length === 0
+          ? None
+          : node.field === 'filesTouched' || node.field === 'completedSteps'
+            ? Collapsed
+            : Expanded;
+      const item = new vscode.TreeItem(listNames[node.field], open);
+      item.description = node.items.length === 0 ? 'none' : String(node.items.length);
+      return item;
+    }
+    case 'taskItem': {
+      const item = new vscode.TreeItem(firstLine(node.text) || '(empty)', None);
+      item.tooltip = node.text;
+      if (isStep(node.field))
+        item.checkboxState =
+          node.field === 'completedSteps'
+            ? vscode.TreeItemCheckboxState.Checked
+            : vscode.TreeItemCheckboxState.Unchecked;
+      if (node.field === 'filesTouched') {
+        const file = node.root.toUri(node.text);
+        item.resourceUri = file;
+        item.iconPath = vscode.ThemeIcon.File;
+        item.command = { command: 'vscode.open', title: 'Open File', arguments: [file] };
+      }
+      return item;
+    }
+    case 'taskHistory': {
+      const item = new vscode.TreeItem('History', Collapsed);
+      item.iconPath = new vscode.ThemeIcon('history');
+      return item;
+    }
+    case 'taskSave': {
+      const item = new vscode.TreeItem(node.save.name, None);
+      const when = relativeTime(node.save.savedAt, Date.now(), vscode.env.language);
+      item.description = [node.save.status === null ? '' : statusNames[node.save.status], when]
+        .filter((part) => part !== '')
+        .join(' · ');
+      item.tooltip = node.save.title ?? node.save.name;
+      return item;
+    }
+  }
+};

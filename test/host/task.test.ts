@@ -1,0 +1,102 @@
+import * as assert from 'node:assert/strict';
+import * as vscode from 'vscode';
+import type { TaskState } from '../../src/core/model';
+import { commands } from '../../src/host/ids';
+import { Root } from '../../src/host/root';
+import type { TaskNode } from '../../src/host/task-view';
+import { activate, answering, closeEditors, eventually, opener, project, read, run, showFile } from './helpers';
+
+describe('task', () => {
+  let root: Root;
+
+  before(async () => {
+    await activate();
+    await showFile('README.md');
+    const [folder] = vscode.workspace.workspaceFolders ?? [];
+    assert.ok(folder);
+    root = new Root(await opener()(project), folder, project);
+  });
+  after(async () => {
+    await root.task.clear(root.api);
+    await root.close();
+    await closeEditors();
+  });
+
+  const task = async (): Promise<TaskState> => (await root.task.read()) ?? {};
+  const list = async (field: 'nextSteps' | 'notes'): Promise<TaskNode> => ({
+    type: 'taskList',
+    root,
+    field,
+    items: (await task())[field] ?? [],
+  });
+
+  it('is described field by field from the palette, each save with a checkpoint', async () => {
+    const before = (await root.api.list({ trigger: 'task' })).length;
+    await answering(['Title', 'Add discounts'], () => run(commands.editTask));
+    await answering(['Status', 'Blocked'], () => run(commands.editTask));
+    await answering(['Next Steps', 'Write the tests'], () => run(commands.editTask));
+    assert.deepEqual(await task(), { title: 'Add discounts', status: 'blocked', nextSteps: ['Write the tests'] });
+    assert.equal((await root.api.list({ trigger: 'task' })).length, before + 3);
+  });
+
+  it('is edited in place', async () => {
+    await answering(['A note'], async () => run(commands.addTaskItem, await list('notes')));
+    assert.deepEqual((await task()).notes, ['A note']);
+    const item: TaskNode = { type: 'taskItem', root, field: 'notes', index: 0, text: 'A note' };
+    await answering(['A better note'], () => run(commands.editTaskRow, item));
+    assert.deepEqual((await task()).notes, ['A better note']);
+    await run(commands.removeTaskItem, { ...item, text: 'A better note' });
+    assert.equal((await task()).notes, undefined);
+  });
+
+  it('changes nothing when a question is closed', async () => {
+    const before = await task();
+    await answering([undefined], () => run(commands.editTask));
+    await answering([undefined], () => run(commands.editTaskRow, { type: 'taskStatus', root, status: 'blocked' }));
+    assert.deepEqual(await task(), before);
+  });
+
+  it('goes back to an earlier save, exactly', async () => {
+    const [save] = await root.task.history(root.api);
+    assert.ok(save);
+    await root.task.save(root.api, { title: 'Something else', summary: 'New' });
+    const asked = await answering(['Restore'], () => run(commands.restoreTask, { type: 'taskSave', root, save }));
+    assert.match(asked[0]?.detail ?? '', /The task state goes back to what it was then\./);
+    assert.equal((await task()).title, 'Add discounts');
+    assert.equal((await task()).summary, undefined);
+  });
+
+  it('opens the handoff page', async () => {
+    assert.match(read('.opencode/state/handoff.md'), /Add discounts/);
+    await run(commands.openHandoff);
+    await eventually(
+      () => vscode.window.tabGroups.activeTabGroup.activeTab?.label ?? '',
+      (label) => label.includes('handoff.md'),
+      'no page',
+    );
+  });
+});
+
+describe('sessions without OpenCode', () => {
+  before(activate);
+
+  it('are refused with a way out, and nothing else suffers', async () => {
+    await showFile('README.md');
+    const asked = await answering([undefined], () => run(commands.openSession));
+    assert.equal(asked[0]?.kind, 'error');
+    assert.match(asked[0]?.message ?? '', /^OpenCode was not found\./);
+    assert.deepEqual(asked[0]?.items, ['Open Settings']);
+    const started = await answering([undefined], () => run(commands.startServer));
+    assert.match(started[0]?.message ?? '', /^OpenCode was not found\./);
+    const stopped = await answering([], () => run(commands.stopServer));
+    assert.equal(stopped[0]?.message, 'No OpenCode server was started by this window.');
+  });
+
+  it('cannot be forked from a checkpoint without a conversation', async () => {
+    await showFile('README.md');
+    const made = await run<{ id: string }>(commands.create);
+    const asked = await answering([], () => run(commands.forkSession, made.id));
+    assert.match(asked[0]?.message ?? '', /^This checkpoint has no conversation/);
+    await closeEditors();
+  });
+});
