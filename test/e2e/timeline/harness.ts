@@ -4,11 +4,13 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
 import type { Change, Checkpoint, CheckpointId } from '../../../src/core/model';
 import { connectTimeline, type TimelineBackend, type TimelineConnection } from '../../../src/protocol/connect';
 import type { FindQuery, Notice, TimelineAction, WorkspaceRef } from '../../../src/protocol/timeline';
 import { timelineCsp, timelineHtml } from '../../../src/protocol/timeline-html';
+import { launchBrowser } from '../../rig/browser';
+import { locate } from '../../rig/install.mjs';
 import { now } from './fixtures';
 import { bodyClass, themeCss, type ThemeName } from './themes';
 
@@ -45,18 +47,9 @@ export class TimelineRig {
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as AddressInfo;
-    const browser = await chromium.launch({
-      executablePath: process.env['CHROMIUM'] ?? '/usr/bin/chromium',
-      args: [
-        '--no-sandbox',
-        '--disable-gpu',
-        '--disable-quic',
-        '--no-first-run',
-        '--disable-background-networking',
-        '--disable-component-update',
-        '--disable-sync',
-      ],
-    });
+    const { chromium } = await locate(['chromium']);
+    if (chromium === undefined) throw new Error('Chromium is missing: node test/rig/install.mjs chromium');
+    const browser = await launchBrowser(chromium);
     return new TimelineRig(folder, server, browser, `http://127.0.0.1:${port}`);
   }
 

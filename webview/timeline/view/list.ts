@@ -179,6 +179,7 @@ export class TimelineList extends LitElement {
     if (Math.abs(this.top - top) > 0.5) scroller.scrollTop = top;
     // The browser may have clamped it.
     this.top = scroller.scrollTop;
+    this.rememberPlace();
   }
 
   private bringIntoView(key: string): void {
@@ -198,6 +199,12 @@ export class TimelineList extends LitElement {
 
   private readonly onScroll = (): void => {
     this.top = this.scroller?.scrollTop ?? 0;
+    this.rememberPlace();
+    this.emit({ type: 'unhover' });
+    this.requestUpdate();
+  };
+
+  private rememberPlace(): void {
     const { items } = this.store.view.layout;
     const { scrollTop } = this.viewport;
     let index = Math.floor(scrollTop / rowHeight);
@@ -205,9 +212,7 @@ export class TimelineList extends LitElement {
     const first = items[index];
     const scroll = scrollTop > 0 && first ? { key: first.key, offset: index * rowHeight - scrollTop } : null;
     this.store.remember({ scroll });
-    this.emit({ type: 'unhover' });
-    this.requestUpdate();
-  };
+  }
 
   private itemOf(event: Event): PointItem | FoldItem | null {
     const row = event.target instanceof Element ? event.target.closest<HTMLElement>('[data-key]') : null;
