@@ -12,11 +12,21 @@ import { processesOf } from '../run/processes.mjs';
 
 const start = fileURLToPath(new URL('../demo/start.mjs', import.meta.url));
 
-/** Counted by git itself. */
-const checkpoints = (workspaceStore: string): number =>
-  execFileSync('git', ['--git-dir', join(workspaceStore, 'snapshots.git'), 'for-each-ref', 'refs/checkpoints'])
-    .toString()
-    .split('\n').length - 1;
+/** The triggers of the demo's checkpoints, oldest first, read by git itself. */
+function triggers(workspace: string): string[] {
+  const store = join(dirname(workspace), 'store', 'workspaces');
+  return (existsSync(store) ? readdirSync(store) : []).flatMap((id) => {
+    const args = [
+      '--git-dir',
+      join(store, id, 'snapshots.git'),
+      'for-each-ref',
+      '--format=%(body)',
+      'refs/checkpoints',
+    ];
+    const lines = execFileSync('git', args).toString().split('\n');
+    return lines.filter(Boolean).map((line) => (JSON.parse(line) as { trigger: string }).trigger);
+  });
+}
 
 /** `npm start` as a stranger meets it: one command, one address, a story to play, Ctrl+C. */
 describe('the demo', () => {
@@ -71,12 +81,22 @@ describe('the demo', () => {
     await workbench.screenshot('demo-task');
   });
 
-  it('has the extension, which makes a checkpoint', async () => {
-    await workbench.command('Checkpoints: Create Checkpoint');
-    const store = join(dirname(workspace), 'store', 'workspaces');
-    const made = (): boolean => existsSync(store) && readdirSync(store).some((id) => checkpoints(join(store, id)) > 0);
-    await until(made, 60_000, () => 'no checkpoint was made in the store of the demo');
+  it('shows the checkpoints that the turn made', async () => {
+    const all = (): boolean => ['turn', 'tool', 'idle'].every((trigger) => triggers(workspace).includes(trigger));
+    await until(all, 60_000, () => `the plugin made only: ${triggers(workspace).join(', ')}`);
     await workbench.openContainer('Checkpoints');
+    await workbench.row('Checkpoints', 'refactor the greeter').waitFor();
+    await workbench.screenshot('demo-turn');
+  });
+
+  it('makes one by hand', async () => {
+    expect(triggers(workspace)).not.toContain('manual');
+    await workbench.command('Checkpoints: Create Checkpoint');
+    await until(
+      () => triggers(workspace).includes('manual'),
+      60_000,
+      () => 'no checkpoint was made',
+    );
     await workbench.screenshot('demo-checkpoint');
   });
 
