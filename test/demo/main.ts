@@ -140,6 +140,7 @@ async function startEditor(options: DemoOptions, context: EditorContext): Promis
     settings: {
       'opencodeCheckpoints.opencode.serverUrl': agent.url,
       'workbench.startupEditor': 'readme',
+      'remote.autoForwardPorts': false,
       'telemetry.telemetryLevel': 'off',
       'extensions.ignoreRecommendations': true,
     },

@@ -119,7 +119,7 @@ const tasks = (ask: string[]): string =>
         command: ask[0],
         args: [...ask.slice(1), prompt],
         problemMatcher: [],
-        presentation: { reveal: 'always', panel: 'shared' },
+        presentation: { reveal: 'always', panel: 'shared', echo: false },
       })),
     },
     null,
