@@ -123,7 +123,7 @@ export type SessionEvent =
   | { type: 'connected' }
   /** The stream broke; reconnecting goes on by itself. */
   | { type: 'lost'; reason: string }
-  /** Connected again. No server replays what was missed: read again and compare. */
+  /** Something may have been missed, and no server replays it: read again and compare. Also soon after a connection. */
   | { type: 'gap' }
   | { type: 'session'; change: 'created' | 'updated' | 'deleted'; session: string; directory: string | null }
   /** A person's (or program's) message arrived. */

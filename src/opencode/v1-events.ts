@@ -3,7 +3,7 @@ import { Recent, type EventMapper } from './events';
 import type { V1Message, V1Part, V1Session } from './v1-normal';
 
 interface Raw {
-  directory?: string;
+  directory?: string | null;
   payload?: { type: string; properties?: Properties };
 }
 
@@ -23,9 +23,20 @@ export class V1Events implements EventMapper {
   private readonly prompts = new Recent<true>(1000);
   private readonly seen = new Recent<true>();
   private readonly busy = new Recent<boolean>();
+  private live = false;
 
+  /**
+   * The server says that it is connected a moment before it listens to its own events: what happens in between is lost.
+   * The first event after that (a heartbeat, at the latest) proves that it listens.
+   */
   map(raw: unknown): SessionEvent[] {
-    const { directory = null, payload } = raw as Raw;
+    const { payload } = raw as Raw;
+    if (this.live || payload?.type === 'server.connected') return this.meaning(raw as Raw);
+    this.live = true;
+    return [{ type: 'gap' }, ...this.meaning(raw as Raw)];
+  }
+
+  private meaning({ directory = null, payload }: Raw): SessionEvent[] {
     const properties = payload?.properties ?? {};
     const session = properties.sessionID ?? '';
     switch (payload?.type) {

@@ -9,7 +9,7 @@ import { endpoint } from '../../src/opencode/http';
 import { newIds, newSessionId } from '../../src/opencode/ids';
 import { startOpenCode, until, type OpenCode } from '../rig/opencode';
 import { write } from '../rig/script';
-import { countIn, gatewayTo, generations } from './gateway-fixture';
+import { countIn, gatewayTo, generations, untilLive } from './gateway-fixture';
 
 describe.each(generations)('export and import on %s', (generation) => {
   let server: OpenCode;
@@ -100,11 +100,7 @@ describe.each(generations)('export and import on %s', (generation) => {
     const events: SessionEvent[] = [];
     const ending = new AbortController();
     const reading = gateway.events((event) => events.push(event), ending.signal);
-    await until(
-      () => events.some(({ type }) => type === 'connected'),
-      20_000,
-      () => 'no events',
-    );
+    await untilLive(server, events);
     const request = { directory: server.workspace, title: 'Long fork', checkpoint: null };
     const whole = await forkAt(gateway, { ...request, anchor: anchorNow(long, messages) });
     expect(await countIn(server, whole.session.id)).toBe(300);

@@ -160,8 +160,24 @@ describe('server-sent events', () => {
 });
 
 describe('what events mean', () => {
-  it('of OpenCode 1: copies of a fork are nothing new', () => {
+  const live = (): V1Events => {
     const events = new V1Events();
+    events.map({ payload: { type: 'server.heartbeat' } });
+    return events;
+  };
+
+  it('of OpenCode 1: the first one shows that those before may be lost', () => {
+    const events = new V1Events();
+    expect(events.map({ payload: { type: 'server.connected' } })).toEqual([]);
+    expect(events.map({ payload: { type: 'session.compacted', properties: { sessionID: 's' } } })).toEqual([
+      { type: 'gap' },
+      { type: 'compacted', session: 's' },
+    ]);
+    expect(events.map({ payload: { type: 'server.heartbeat' } })).toEqual([]);
+  });
+
+  it('of OpenCode 1: copies of a fork are nothing new', () => {
+    const events = live();
     const map = (type: string, properties: object): SessionEvent[] =>
       events.map({ directory: '/w', payload: { type, properties } });
     const session = { id: 'ses_f', directory: '/w', time: { created: 100, updated: 100 } };
@@ -192,7 +208,7 @@ describe('what events mean', () => {
   });
 
   it('of OpenCode 1: busy and idle once each', () => {
-    const events = new V1Events();
+    const events = live();
     const map = (type: string, properties: object): string[] =>
       events.map({ payload: { type, properties: { sessionID: 's', ...properties } } }).map((event) => event.type);
     expect(map('session.status', { status: { type: 'busy' } })).toEqual(['busy']);
