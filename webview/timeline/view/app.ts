@@ -163,7 +163,7 @@ export class CheckpointsTimeline extends LitElement {
   private staleBar(store: TimelineStore): TemplateResult | typeof nothing {
     if (!store.failure || !store.window) return nothing;
     return html`<div class="notices">
-      <div class="notice error" role="alert">
+      <div class="notice notice-error" role="alert">
         <span class="codicon codicon-error" aria-hidden="true"></span>
         <span class="notice-text">Not up to date: ${store.failure.message}</span>
         <button class="link" @click=${() => store.retry()}>Retry</button>

@@ -76,7 +76,7 @@ export function noticeBar(notices: readonly Notice[], act: Act): TemplateResult 
   return html`<div class="notices">
     ${notices.map(
       ({ level, text, action }) =>
-        html`<div class="notice ${level}">
+        html`<div class="notice notice-${level}">
           <span class="codicon codicon-${noticeIcons[level]}" aria-hidden="true"></span>
           <span class="notice-text">${text}</span>
           ${
