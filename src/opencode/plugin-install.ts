@@ -78,7 +78,8 @@ export async function uninstallPlugin(place: PluginPlace, options: InstallOption
     removed.push(path);
     await removeIfEmpty(join(folder, name));
   }
-  await unseedFolder(folder);
+  // Without us nobody would notice there that another plugin needs the package.
+  for (const one of new Set([folder, configFolder('global', options)])) await unseedFolder(one);
   if (removed.length > 0 && place === 'project') await removeIfEmpty(folder);
   return removed;
 }

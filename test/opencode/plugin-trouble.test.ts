@@ -1,0 +1,89 @@
+import { readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { until } from '../rig/opencode';
+import { call, shell, write } from '../rig/script';
+import { generations } from './gateway-fixture';
+import { PluginRig } from './plugin-fixture';
+
+describe.each(generations)('trouble on OpenCode %s', (generation) => {
+  it('goes on after the server was killed in the middle of a turn', async () => {
+    const rig = await PluginRig.start({ generation, files: { 'a.txt': 'one\n' } });
+    try {
+      const { server } = rig;
+      const session = await server.createSession('Killed');
+      await server.prompt(session, 'long work', [
+        { tools: [write('a.txt', 'two\n')] },
+        { tools: [shell('echo half > b.txt; sleep 20')] },
+        { text: 'Never said.' },
+      ]);
+      await rig.eventually(session, (all) => all.some(({ cause }) => cause !== null), 'the point before the shell');
+      await until(
+        () => readFile(join(server.workspace, 'b.txt'), 'utf8').catch(() => undefined),
+        30_000,
+        () => 'the shell never ran',
+      );
+      await server.kill();
+      const before = await rig.list(session);
+      expect(before.map(({ trigger }) => trigger)).toEqual(['turn', 'tool']);
+      expect(await rig.at(before[0], 'a.txt')).toBe('one\n');
+      expect(await rig.at(before[1], 'a.txt')).toBe('two\n');
+
+      await server.start();
+      const prompt = await server.turn(session, 'go on', [{ tools: [write('a.txt', 'three\n')] }, { text: 'Done.' }]);
+      const points = await rig.eventually(session, (all) => all.at(-1)?.trigger === 'idle', 'the idle point');
+      const turn = points.filter(({ trigger }) => trigger === 'turn').at(-1);
+      expect(turn?.turn?.number).toBe(2);
+      expect(await rig.at(turn, 'b.txt')).toBe('half\n');
+      // Everything of the dead turn that is still in the list before the prompt, but for an answer that was never finished.
+      const counted = (await server.messages(session)).filter(({ type }) => type === 'user' || type === 'assistant');
+      const ahead = counted.slice(
+        0,
+        counted.findIndex(({ id }) => id === prompt),
+      );
+      expect(ahead.map(({ id }) => id)).toContain(turn?.session?.messageId);
+      expect(turn?.session?.messageCount).toBe(ahead.findIndex(({ id }) => id === turn?.session?.messageId) + 1);
+      expect(ahead.length - (turn?.session?.messageCount ?? 0)).toBeLessThanOrEqual(1);
+    } finally {
+      await rig.dispose();
+    }
+  });
+
+  it('never breaks a turn: no store, a store again, a broken store', async () => {
+    const rig = await PluginRig.start({ generation, files: { 'a.txt': 'one\n' } });
+    try {
+      const { server } = rig;
+      const session = await server.createSession('Broken store');
+      const home = join(server.home, 'data', 'opencode-checkpoints');
+      await writeFile(home, 'a file where the store should be');
+      await server.turn(session, 'work without a store', [
+        { tools: [write('a.txt', 'two\n'), shell('echo b > b.txt')] },
+        { tools: [call('checkpoint_create', { name: 'impossible' })] },
+        { text: 'Done.' },
+      ]);
+      expect(await readFile(join(server.workspace, 'a.txt'), 'utf8')).toBe('two\n');
+      expect(await readFile(join(server.workspace, 'b.txt'), 'utf8')).toBe('b\n');
+      expect(rig.answers().at(-1)).not.toContain('Checkpoint created');
+      await rm(home);
+      // The next attempt is made some seconds later, so that not every call waits for a failure.
+      await until(
+        async () => {
+          await server.turn(session, 'try again', [
+            { tools: [call('checkpoint_create', { name: 'possible again' })] },
+            { text: 'Done.' },
+          ]);
+          return rig.answers().at(-1)?.includes('Checkpoint created') === true;
+        },
+        60_000,
+        () => `it never worked again: ${rig.answers().at(-1)}`,
+      );
+      const { folder } = await rig.open((workspace) => Promise.resolve({ folder: workspace.folder }));
+      await rm(join(folder, 'snapshots.git', 'objects'), { recursive: true });
+      await writeFile(join(folder, 'snapshots.git', 'objects'), 'gone');
+      await server.turn(session, 'work on a broken store', [{ tools: [write('a.txt', 'three\n')] }, { text: 'Done.' }]);
+      expect(await readFile(join(server.workspace, 'a.txt'), 'utf8')).toBe('three\n');
+    } finally {
+      await rig.dispose();
+    }
+  });
+});

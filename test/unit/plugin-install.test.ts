@@ -1,0 +1,90 @@
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import {
+  installedPlugin,
+  installPlugin,
+  uninstallPlugin,
+  type InstallOptions,
+} from '../../src/opencode/plugin-install';
+import { unseedIfShared } from '../../src/opencode/plugin-seed';
+
+describe('installing the plugin', () => {
+  let folder: string;
+  let options: InstallOptions;
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'plugin-install-'));
+    const bundle = join(folder, 'opencode-plugin.js');
+    await writeFile(bundle, 'export default { id: "x" };\n//# sourceMappingURL=opencode-plugin.js.map\n');
+    await mkdir(join(folder, 'root'));
+    options = {
+      bundle,
+      version: '1.2.3',
+      root: join(folder, 'root'),
+      env: { XDG_CONFIG_HOME: join(folder, 'config') },
+    };
+  });
+  afterEach(() => rm(folder, { recursive: true, force: true }));
+
+  it('puts a stamped copy in its place, knows an outdated one, and removes all of it', async () => {
+    const { root } = options;
+    expect(await installedPlugin('project', options)).toBeNull();
+    const done = await installPlugin('project', options);
+    expect(done.path).toBe(join(root, '.opencode/plugins/opencode-checkpoints.js'));
+    expect(done).toMatchObject({ changed: true, version: '1.2.3' });
+    const text = await readFile(done.path, 'utf8');
+    expect(text).toMatch(/^\/\/ opencode-checkpoints 1\.2\.3 [0-9a-f]{12}\nexport default/);
+    expect(text).not.toContain('sourceMappingURL');
+    expect((await installPlugin('project', options)).changed).toBe(false);
+    expect(await installedPlugin('project', options)).toMatchObject({ outdated: false });
+    await writeFile(options.bundle, 'export default { id: "newer" };\n');
+    expect(await installedPlugin('project', options)).toMatchObject({ version: '1.2.3', outdated: true });
+    const newer = { ...options, version: '1.3.0' };
+    expect(await installPlugin('project', newer)).toMatchObject({ changed: true, version: '1.3.0' });
+    expect(await uninstallPlugin('project', newer)).toEqual([done.path]);
+    expect(await readdir(root)).toEqual([]);
+    expect(await uninstallPlugin('project', newer)).toEqual([]);
+  });
+
+  it('leaves files that are not ours', async () => {
+    const path = join(options.root, '.opencode/plugins/opencode-checkpoints.js');
+    await mkdir(join(options.root, '.opencode/plugins'), { recursive: true });
+    await writeFile(path, 'export default {};\n');
+    await expect(installPlugin('project', options)).rejects.toMatchObject({ reason: 'conflict' });
+    expect(await uninstallPlugin('project', options)).toEqual([]);
+    expect(existsSync(path)).toBe(true);
+  });
+
+  it('spares OpenCode 1 its npm install only where nobody else needs the package', async () => {
+    const config = join(folder, 'config', 'opencode');
+    const project = join(options.root, '.opencode');
+    await mkdir(join(config, 'plugins'), { recursive: true });
+    await writeFile(join(config, 'plugins', 'mine.ts'), 'import { tool } from "@opencode-ai/plugin";\n');
+    expect((await installPlugin('project', options)).seeded).toEqual([project]);
+    expect(existsSync(join(config, 'package.json'))).toBe(false);
+    const lock = JSON.parse(await readFile(join(project, 'package-lock.json'), 'utf8')) as {
+      packages: Record<string, { dependencies: Record<string, string> }>;
+    };
+    expect(lock.packages['']?.dependencies).toHaveProperty('@opencode-ai/plugin');
+    expect(await readFile(join(project, '.gitignore'), 'utf8')).toContain('package.json');
+
+    expect(unseedIfShared(project)).toBe(false);
+    await mkdir(join(project, 'tool'));
+    await writeFile(join(project, 'tool', 'own.ts'), 'export default {};\n');
+    expect(unseedIfShared(project)).toBe(true);
+    expect((await readdir(project)).sort()).toEqual(['plugins', 'tool']);
+    expect((await installPlugin('project', options)).seeded).toEqual([]);
+  });
+
+  it('does not touch a folder that has packages of its own', async () => {
+    const config = join(folder, 'config', 'opencode');
+    await mkdir(config, { recursive: true });
+    await writeFile(join(config, 'package.json'), '{"dependencies":{}}');
+    expect((await installPlugin('global', options)).seeded).toEqual([]);
+    expect(await readFile(join(config, 'package.json'), 'utf8')).toBe('{"dependencies":{}}');
+    await uninstallPlugin('global', options);
+    expect(await readdir(config)).toEqual(['package.json']);
+  });
+});
