@@ -1,0 +1,86 @@
+import { build } from 'esbuild';
+import { execFile } from 'node:child_process';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startOpenCode, type OpenCode } from '../rig/opencode';
+import { generations } from './gateway-fixture';
+
+const run = promisify(execFile);
+
+interface Status {
+  plugin: {
+    project: { version: string; outdated: boolean } | null;
+    server: { generation: string; loaded: boolean; error: string | null } | null;
+  };
+}
+
+/** The command line and the plugin beside it, as they are in the package. */
+let dist: string;
+beforeAll(async () => {
+  dist = await mkdtemp(join(tmpdir(), 'plugin-dist-'));
+  const common = { bundle: true, platform: 'node', target: 'node20', logLevel: 'warning' } as const;
+  await build({ ...common, format: 'cjs', entryPoints: ['src/cli/main.ts'], outfile: join(dist, 'cli.js') });
+  await build({
+    ...common,
+    format: 'esm',
+    entryPoints: ['src/plugin/main.ts'],
+    outfile: join(dist, 'opencode-plugin.js'),
+  });
+});
+afterAll(() => rm(dist, { recursive: true, force: true }));
+
+describe.each(generations)('the plugin on OpenCode %s, installed by the command line', (generation) => {
+  let server: OpenCode;
+  let registry: Server;
+  const asked: string[] = [];
+  beforeAll(async () => {
+    // A registry that never answers: whoever waits for it would wait for minutes.
+    registry = createServer((request) => void asked.push(request.url ?? ''));
+    await new Promise<void>((resolve) => registry.listen(0, '127.0.0.1', resolve));
+    const { port } = registry.address() as AddressInfo;
+    const env = { npm_config_offline: 'false', npm_config_registry: `http://127.0.0.1:${port}/` };
+    server = await startOpenCode({ generation, stopped: true, env });
+  });
+  afterAll(async () => {
+    await server.dispose();
+    registry.closeAllConnections();
+    await new Promise((resolve) => registry.close(resolve));
+  });
+
+  const cli = async <T>(...args: string[]): Promise<T> => {
+    const env = { ...server.env, OPENCODE_SERVER_PASSWORD: server.password };
+    const options = { cwd: server.workspace, env };
+    const { stdout } = await run(process.execPath, [join(dist, 'cli.js'), ...args, '--json'], options);
+    return JSON.parse(stdout) as T;
+  };
+  const status = (): Promise<Status> => cli('plugin', 'status', '--server', server.url);
+
+  it('is loaded by the next server, which need not wait for any package', async () => {
+    const { plugin } = await cli<{ plugin: { path: string; seeded: string[] } }>('plugin', 'install');
+    expect(plugin.path).toBe(join(server.workspace, '.opencode/plugins/opencode-checkpoints.js'));
+    expect(plugin.seeded).toHaveLength(2);
+    await server.start();
+    const found = await status();
+    expect(found.plugin.project).toMatchObject({ outdated: false });
+    expect(found.plugin.server).toMatchObject({ generation, loaded: true, error: null });
+    expect(asked).toEqual([]);
+    const { stdout } = await run('git', ['status', '--porcelain', '-uall'], { cwd: server.workspace, env: server.env });
+    expect(stdout).toBe('?? .opencode/plugins/opencode-checkpoints.js\n');
+  });
+
+  it('is gone after it was uninstalled, and a server started then says so', async () => {
+    await server.stop();
+    const { removed } = await cli<{ removed: string[] }>('plugin', 'uninstall');
+    expect(removed).toHaveLength(1);
+    expect(await readdir(server.workspace)).not.toContain('.opencode');
+    await server.start();
+    const found = await status();
+    expect(found.plugin.project).toBeNull();
+    expect(found.plugin.server).toMatchObject({ loaded: false });
+  });
+});
