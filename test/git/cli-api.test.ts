@@ -1,14 +1,11 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { built, Desk, runProgram } from './cli-rig';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { useBuilt, Desk, runProgram } from './cli-rig';
 
-let api: string;
+const api = useBuilt('api');
 let desk: Desk;
-beforeAll(async () => {
-  api = await built('api');
-});
 beforeEach(() => {
   desk = new Desk('');
   desk.write({ 'a.txt': 'one\n' });
@@ -51,13 +48,13 @@ describe('the API for Node programs', () => {
     [
       'ESM',
       'story.mjs',
-      () => `import { CheckpointsError, openWorkspace } from ${JSON.stringify(pathToFileURL(api).href)};\n${story}`,
+      () => `import { CheckpointsError, openWorkspace } from ${JSON.stringify(pathToFileURL(api()).href)};\n${story}`,
     ],
     [
       'CommonJS',
       'story.cjs',
       () =>
-        `const { CheckpointsError, openWorkspace } = require(${JSON.stringify(api)});\n(async () => {${story.replace(/import \{ writeFileSync \} from 'node:fs';/, "const { writeFileSync } = require('node:fs');")}})();`,
+        `const { CheckpointsError, openWorkspace } = require(${JSON.stringify(api())});\n(async () => {${story.replace(/import \{ writeFileSync \} from 'node:fs';/, "const { writeFileSync } = require('node:fs');")}})();`,
     ],
   ])('saves, compares, restores and tells (%s)', async (_kind, name, source) => {
     const file = path.join(desk.top, name);
@@ -90,7 +87,7 @@ describe('the API for Node programs', () => {
     const file = path.join(desk.top, 'wrong.mjs');
     writeFileSync(
       file,
-      `import { openWorkspace } from ${JSON.stringify(pathToFileURL(api).href)};\nawait openWorkspace({ directory: process.argv[2] }).catch((error) => console.log(error.reason));`,
+      `import { openWorkspace } from ${JSON.stringify(pathToFileURL(api()).href)};\nawait openWorkspace({ directory: process.argv[2] }).catch((error) => console.log(error.reason));`,
     );
     const ran = await runProgram(process.execPath, [file, path.join(desk.top, 'nowhere')], {
       cwd: desk.top,

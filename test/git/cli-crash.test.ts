@@ -1,18 +1,15 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Problem } from '../../src/core/api';
-import { built, Desk } from './cli-rig';
+import { useBuilt, Desk } from './cli-rig';
 
 const count = 12;
 
-let program: string;
+const program = useBuilt('cli');
 let desk: Desk;
-beforeAll(async () => {
-  program = await built('cli');
-});
 beforeEach(async () => {
-  desk = new Desk(program);
+  desk = new Desk(program());
   fill('old');
   await desk.answer(['create', 'good']);
   fill('new');

@@ -1,8 +1,8 @@
 import { chmodSync, mkdirSync } from 'node:fs';
 import path from 'node:path';
-import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Change, Checkpoint } from '../../src/core/model';
-import { built, Desk } from './cli-rig';
+import { useBuilt, Desk } from './cli-rig';
 
 interface Created {
   checkpoint: Checkpoint;
@@ -11,13 +11,10 @@ interface Listed {
   checkpoints: Checkpoint[];
 }
 
-let program: string;
+const program = useBuilt('cli');
 let desk: Desk;
-beforeAll(async () => {
-  program = await built('cli');
-});
 beforeEach(() => {
-  desk = new Desk(program);
+  desk = new Desk(program());
   desk.write({ 'a.txt': 'one\n', 'src/b.txt': 'two\n' });
 });
 afterEach(() => desk.dispose());
@@ -107,7 +104,7 @@ describe('create', () => {
   });
 
   it('works in a folder without git', async () => {
-    const bare = new Desk(program, { git: false });
+    const bare = new Desk(program(), { git: false });
     try {
       bare.write({ 'x.txt': 'x' });
       const made = await bare.answer<Created>(['create', 'no git']);

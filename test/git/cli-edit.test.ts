@@ -1,14 +1,11 @@
-import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Checkpoint } from '../../src/core/model';
-import { built, Desk } from './cli-rig';
+import { useBuilt, Desk } from './cli-rig';
 
-let program: string;
+const program = useBuilt('cli');
 let desk: Desk;
-beforeAll(async () => {
-  program = await built('cli');
-});
 beforeEach(() => {
-  desk = new Desk(program);
+  desk = new Desk(program());
   desk.write({ 'a.txt': '1' });
 });
 afterEach(() => desk.dispose());

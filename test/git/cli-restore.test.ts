@@ -1,16 +1,13 @@
 import { existsSync, lstatSync, readFileSync, statSync, symlinkSync, chmodSync, utimesSync } from 'node:fs';
 import path from 'node:path';
-import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Checkpoint, RestorePlan, RestoreResult } from '../../src/core/model';
-import { built, Desk } from './cli-rig';
+import { useBuilt, Desk } from './cli-rig';
 
-let program: string;
+const program = useBuilt('cli');
 let desk: Desk;
-beforeAll(async () => {
-  program = await built('cli');
-});
 beforeEach(() => {
-  desk = new Desk(program);
+  desk = new Desk(program());
 });
 afterEach(() => desk.dispose());
 

@@ -13,7 +13,7 @@ import {
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { build } from 'esbuild';
-import { afterAll, expect } from 'vitest';
+import { afterAll, beforeAll, expect } from 'vitest';
 
 const project = path.resolve(__dirname, '../..');
 
@@ -34,27 +34,36 @@ function newest(folder: string): number {
 }
 
 /**
- * The command line as it ships. A `dist` that is older than the sources is left alone, since others may be running it: then the
- * same bundle is made beside it.
+ * The command line (or the API) as it ships, for the tests of one file. A `dist` that is older than the sources is left alone, since
+ * others may be running it: then the same bundle is made beside it.
  */
-export async function built(entry: 'cli' | 'api'): Promise<string> {
-  const shipped = path.join(project, 'dist', `${entry}.js`);
-  if (existsSync(shipped) && statSync(shipped).mtimeMs > newest(path.join(project, 'src'))) return shipped;
-  const folder = mkdtempSync(path.join(tmpdir(), 'checkpoints-cli-'));
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
-  const outfile = path.join(folder, `${entry}.js`);
-  await build({
-    bundle: true,
-    platform: 'node',
-    target: 'node20',
-    format: 'cjs',
-    logLevel: 'error',
-    absWorkingDir: project,
-    entryPoints: [entry === 'cli' ? 'src/cli/main.ts' : 'src/cli/api.ts'],
-    outfile,
+export function useBuilt(entry: 'cli' | 'api'): () => string {
+  let file = '';
+  let folder: string | null = null;
+  beforeAll(async () => {
+    const shipped = path.join(project, 'dist', `${entry}.js`);
+    if (existsSync(shipped) && statSync(shipped).mtimeMs > newest(path.join(project, 'src'))) {
+      file = shipped;
+      return;
+    }
+    folder = mkdtempSync(path.join(tmpdir(), 'checkpoints-cli-'));
+    file = path.join(folder, `${entry}.js`);
+    await build({
+      bundle: true,
+      platform: 'node',
+      target: 'node20',
+      format: 'cjs',
+      logLevel: 'error',
+      absWorkingDir: project,
+      entryPoints: [entry === 'cli' ? 'src/cli/main.ts' : 'src/cli/api.ts'],
+      outfile: file,
+    });
+    copyFileSync(path.join(project, 'node_modules/sql.js/dist/sql-wasm.wasm'), path.join(folder, 'sql-wasm.wasm'));
   });
-  copyFileSync(path.join(project, 'node_modules/sql.js/dist/sql-wasm.wasm'), path.join(folder, 'sql-wasm.wasm'));
-  return outfile;
+  afterAll(() => {
+    if (folder) rmSync(folder, { recursive: true, force: true });
+  });
+  return () => file;
 }
 
 /** One workspace in a home of its own, and the program run on it in real processes. */

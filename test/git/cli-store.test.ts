@@ -1,19 +1,16 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
-import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { DiffResult, Problem, Stats } from '../../src/core/api';
 import type { Checkpoint, RestoreResult } from '../../src/core/model';
 import type { Originals } from '../../src/core/originals';
-import { built, Desk } from './cli-rig';
+import { useBuilt, Desk } from './cli-rig';
 
-let program: string;
+const program = useBuilt('cli');
 let desk: Desk;
-beforeAll(async () => {
-  program = await built('cli');
-});
 beforeEach(() => {
-  desk = new Desk(program);
+  desk = new Desk(program());
   desk.write({ 'a.txt': 'one\n', 'b.txt': 'b\n' });
 });
 afterEach(() => desk.dispose());

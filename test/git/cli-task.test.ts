@@ -1,9 +1,9 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Checkpoint, RestoreResult, TaskState } from '../../src/core/model';
 import type { TaskSnapshot } from '../../src/core/task-service';
-import { built, Desk } from './cli-rig';
+import { useBuilt, Desk } from './cli-rig';
 
 interface Answer {
   task: TaskState | null;
@@ -14,13 +14,10 @@ interface Answer {
   result: RestoreResult;
 }
 
-let program: string;
+const program = useBuilt('cli');
 let desk: Desk;
-beforeAll(async () => {
-  program = await built('cli');
-});
 beforeEach(() => {
-  desk = new Desk(program);
+  desk = new Desk(program());
   desk.write({ 'a.txt': 'one\n' });
 });
 afterEach(() => desk.dispose());

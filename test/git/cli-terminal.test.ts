@@ -1,16 +1,13 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Checkpoint } from '../../src/core/model';
-import { built, Desk } from './cli-rig';
+import { useBuilt, Desk } from './cli-rig';
 
-let program: string;
+const program = useBuilt('cli');
 let desk: Desk;
-beforeAll(async () => {
-  program = await built('cli');
-});
 beforeEach(async () => {
-  desk = new Desk(program);
+  desk = new Desk(program());
   desk.write({ 'a.txt': 'old\n' });
   await desk.answer(['create', 'good']);
   desk.write({ 'a.txt': 'new\n', 'b.txt': 'b\n' });

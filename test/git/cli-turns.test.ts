@@ -1,18 +1,15 @@
 import { readFileSync, existsSync } from 'node:fs';
 import path from 'node:path';
-import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Checkpoint, RestorePlan, RestoreResult, Trigger } from '../../src/core/model';
 import type { Originals } from '../../src/core/originals';
 import { openWorkspace } from '../../src/git/open';
-import { built, Desk } from './cli-rig';
+import { useBuilt, Desk } from './cli-rig';
 
-let program: string;
+const program = useBuilt('cli');
 let desk: Desk;
-beforeAll(async () => {
-  program = await built('cli');
-});
 beforeEach(() => {
-  desk = new Desk(program);
+  desk = new Desk(program());
 });
 afterEach(() => desk.dispose());
 

@@ -2,14 +2,14 @@ import { execFileSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { built, Desk, runProgram } from './cli-rig';
+import { Desk, runProgram, useBuilt } from './cli-rig';
 
 const project = path.resolve(__dirname, '../..');
 const tsc = path.join(project, 'node_modules/typescript/bin/tsc');
 
+const api = useBuilt('api');
 let desk: Desk;
-beforeAll(async () => {
-  const api = await built('api');
+beforeAll(() => {
   desk = new Desk('');
   desk.write({ 'a.txt': 'one\n' });
   // The package as npm would install it, beside a program that uses it by name.
@@ -17,7 +17,7 @@ beforeAll(async () => {
   mkdirSync(path.join(installed, 'dist'), { recursive: true });
   copyFileSync(path.join(project, 'package.json'), path.join(installed, 'package.json'));
   for (const name of ['api.js', 'sql-wasm.wasm'])
-    copyFileSync(path.join(path.dirname(api), name), path.join(installed, 'dist', name));
+    copyFileSync(path.join(path.dirname(api()), name), path.join(installed, 'dist', name));
   execFileSync(process.execPath, [path.join(project, 'build-types.mjs'), path.join(installed, 'dist/types')]);
 });
 afterAll(() => desk.dispose());

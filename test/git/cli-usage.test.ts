@@ -1,16 +1,13 @@
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { built, Desk } from './cli-rig';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { useBuilt, Desk } from './cli-rig';
 
-let program: string;
+const program = useBuilt('cli');
 let desk: Desk;
-beforeAll(async () => {
-  program = await built('cli');
-});
 beforeEach(() => {
-  desk = new Desk(program);
+  desk = new Desk(program());
   desk.write({ 'a.txt': '1' });
 });
 afterEach(() => desk.dispose());
@@ -99,7 +96,7 @@ describe('output', () => {
   it('survives a reader that goes away, and does its work to the end', async () => {
     for (let i = 0; i < 3; i++) await desk.answer(['create', `${i} ${'x'.repeat(190)}`]);
     const code = await new Promise<number | null>((done, fail) => {
-      const child = spawn(process.execPath, [program, 'clear', '--yes'], { cwd: desk.root, env: desk.env });
+      const child = spawn(process.execPath, [program(), 'clear', '--yes'], { cwd: desk.root, env: desk.env });
       child.stdout.destroy();
       let stderr = '';
       child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()));

@@ -4,15 +4,12 @@ import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Checkpoint, RestorePlan, RestoreResult } from '../../src/core/model';
-import { built, runProgram, type Ran } from '../git/cli-rig';
+import { useBuilt, runProgram, type Ran } from '../git/cli-rig';
 import { startOpenCode, type OpenCode } from '../rig/opencode';
 import { write } from '../rig/script';
 import { countIn, generations } from './gateway-fixture';
 
-let program: string;
-beforeAll(async () => {
-  program = await built('cli');
-});
+const program = useBuilt('cli');
 
 /** Passes everything on, but answers forks with an error: what a server that fails in the middle of a restore looks like. */
 async function withoutForks(target: string): Promise<{ url: string; server: Server }> {
@@ -44,7 +41,7 @@ describe.each(generations)('the command line and a conversation on %s', (generat
   afterAll(() => server.dispose());
 
   const run = (args: string[], env: NodeJS.ProcessEnv = {}): Promise<Ran> =>
-    runProgram(process.execPath, [program, ...args, '--json'], {
+    runProgram(process.execPath, [program(), ...args, '--json'], {
       cwd: server.workspace,
       env: { ...server.env, OPENCODE_SERVER_URL: server.url, ...env },
     });
