@@ -70,11 +70,11 @@ export class Restorer {
     };
   }
 
-  private check({ target, scope }: Pick<RestoreJob, 'target' | 'scope'>): void {
+  private check({ operation, target, scope }: Pick<RestoreJob, 'operation' | 'target' | 'scope'>): void {
     if (scope.length === 0) throw new CheckpointsError('invalid-argument', 'Nothing was chosen to be restored.');
     if (scope.includes('conversation') && target.session === null)
       throw new CheckpointsError('no-conversation', `The checkpoint "${target.title}" has no conversation.`);
-    if (scope.includes('task') && (!this.task || target.task === null))
+    if (scope.includes('task') && (!this.task || (target.task === null && operation === 'restore')))
       throw new CheckpointsError('no-task', `The checkpoint "${target.title}" has no task state.`);
   }
 

@@ -117,14 +117,17 @@ export class Workspace implements WorkspaceApi {
       await index.sync(this.store.refs(), (ids) => this.store.read(ids));
       return index.query(filter);
     }
-    const all = (await this.all()).filter((checkpoint) => matches(checkpoint, filter));
-    return filter.limit === undefined ? all : all.slice(0, filter.limit);
+    const { limit, ...rest } = filter;
+    // The newest few need not be looked for among all.
+    if (Object.values(rest).every((value) => value === undefined)) return this.all(limit);
+    const found = (await this.all()).filter((checkpoint) => matches(checkpoint, filter));
+    return limit === undefined ? found : found.slice(0, limit);
   }
 
   /** Newest first. */
-  private async all(): Promise<Checkpoint[]> {
+  private async all(limit?: number): Promise<Checkpoint[]> {
     const ids = [...this.store.refs().keys()].sort().reverse();
-    return this.store.read(ids);
+    return this.store.read(ids.slice(0, limit));
   }
 
   async resolve(reference: string): Promise<Checkpoint> {
@@ -197,8 +200,9 @@ export class Workspace implements WorkspaceApi {
   }
 
   private goBack(operation: 'undo' | 'redo', to: Checkpoint, options: RestoreOptions): Promise<RestoreResult> {
+    // A task that was not there before the restore is not there after its undo.
     const scope = (to.restore?.scope ?? ['files']).filter(
-      (s) => s !== 'conversation' && (s !== 'task' || to.task !== null),
+      (s) => s !== 'conversation' && (s !== 'task' || this.deps.task),
     );
     return this.runRestore(operation, to, scope.length > 0 ? scope : ['files'], options, to.restore?.touched ?? null);
   }
