@@ -1,7 +1,7 @@
 import * as vscode from 'vscode';
 import { CheckpointsError } from '../core/errors';
 import type { Checkpoint } from '../core/model';
-import { compareCheckpoints, compareWithWorking, openWorkingDiff, type Target } from './diff';
+import { compareCheckpoints, compareWithWorking, openChangeDiff, openWorkingDiff, type Target } from './diff';
 import { newestFirst, pickCheckpoint, targetOf, targetsOf } from './picker';
 import type { Services } from './services';
 import { isTreeNode } from './tree-nodes';
@@ -75,7 +75,7 @@ export const comparePair = async (one: Target, two: Target): Promise<void> => {
 
 export const openFileDiff = async ({ workspaces }: Services, argument: unknown): Promise<void> => {
   const place = isTreeNode(argument) && argument.type === 'file' ? argument : undefined;
-  if (place !== undefined) return openWorkingDiff(place, place.change.path);
+  if (place !== undefined) return openChangeDiff(place, await previousOf(place), place.change);
   const active = vscode.window.activeTextEditor?.document.uri;
   const root = active?.scheme === 'file' ? await workspaces.forUri(active) : undefined;
   const path = active === undefined ? undefined : root?.toRelative(active);

@@ -58,7 +58,11 @@ const table = ({ services, timeline, setViewAsTree }: CommandOptions): Record<Ow
   [commands.showStatistics]: () => store.showStatistics(services),
   [commands.cleanUp]: () => store.cleanUp(services),
   [commands.doctor]: () => store.runDoctor(services),
-  [commands.refresh]: () => services.tree.refresh(),
+  [commands.refresh]: async () => {
+    // What could not be opened may be there by now: git installed, the folder made.
+    if (services.workspaces.failures.length > 0) await services.workspaces.reopen();
+    services.tree.refresh();
+  },
   [commands.viewAsTree]: () => setViewAsTree(true),
   [commands.viewAsList]: () => setViewAsTree(false),
   [commands.loadMore]: (node) => {

@@ -34,6 +34,27 @@ export const openWorkingDiff = async ({ root, checkpoint }: Target, path: string
   );
 };
 
+/**
+ * For the rows of a checkpoint's changed files: while the file still is as the checkpoint has it, a diff with the
+ * checkpoint would be empty, so the left side is then the checkpoint before it: what is shown is what the row is about.
+ */
+export const openChangeDiff = async (
+  { root, checkpoint }: Target,
+  previous: Checkpoint | undefined,
+  { path, from }: Change,
+): Promise<void> => {
+  const file = root.toUri(path);
+  const unchanged = (await root.api.diff(checkpoint.id, undefined, { paths: [path] })).changes.length === 0;
+  if (!unchanged || previous === undefined) return openWorkingDiff({ root, checkpoint }, path);
+  const before = from ?? path;
+  const [then, now] = await Promise.all([root.api.stat(previous.id, before), exists(file)]);
+  await show(
+    then === null ? nothingUri(file) : snapshotUri(previous.id, root.toUri(before)),
+    now ? file : nothingUri(file),
+    `${basename(path)} (before ${shortTitle(checkpoint)} ↔ ${now ? 'Working File' : 'deleted'})`,
+  );
+};
+
 type Side = { checkpoint: Checkpoint } | 'working';
 
 const sideUri = (side: Side, file: vscode.Uri): vscode.Uri =>

@@ -7,7 +7,7 @@ import { shortTitle } from './labels';
 import { withPatience } from './progress';
 import { runRestore } from './restore-run';
 import { chooseScope } from './restore-scope';
-import { countPlan, isEmptyPlan, planText } from './restore-text';
+import { countPlan, isEmptyPlan, onlyForks, planText } from './restore-text';
 import type { Root } from './root';
 import { settleUnsaved } from './unsaved';
 
@@ -23,6 +23,7 @@ interface Confirmed {
 }
 
 const restoreButton = 'Restore';
+const forkButton = 'Fork Session';
 const keepMineButton = 'Restore, Keep My Edits';
 const chooseButton = 'Choose…';
 
@@ -129,14 +130,15 @@ export class RestoreFlow {
         vscode.window.showInformationMessage('Nothing to do: the files already are as they were at this checkpoint.');
         return undefined;
       }
+      const confirmButton = onlyForks(plan) ? forkButton : restoreButton;
       const answer = await vscode.window.showWarningMessage(
-        `Restore “${shortTitle(checkpoint, 60)}”?`,
+        `${onlyForks(plan) ? 'Fork the session at' : 'Restore'} “${shortTitle(checkpoint, 60)}”?`,
         { modal: true, detail: planText(plan) },
-        ...(empty ? [] : [restoreButton]),
+        ...(empty ? [] : [confirmButton]),
         ...(yours > 0 && yours < write + deleted ? [keepMineButton] : []),
         ...(choosable ? [chooseButton] : []),
       );
-      if (answer === restoreButton) return { options, touched: touchedBy(plan) };
+      if (answer === confirmButton) return { options, touched: touchedBy(plan) };
       if (answer === keepMineButton)
         return {
           options: { ...options, keepUserEdits: true },

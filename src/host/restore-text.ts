@@ -26,6 +26,9 @@ export const isEmptyPlan = (plan: RestorePlan): boolean => {
   return write + deleted === 0 && plan.conversation === undefined && !plan.scope.includes('task');
 };
 
+/** Nothing but a new session: files and task are left alone. */
+export const onlyForks = (plan: RestorePlan): boolean => plan.scope.length === 1 && plan.scope[0] === 'conversation';
+
 export const planText = (plan: RestorePlan): string => {
   const { write, delete: deleted, keep, skip, yours } = countPlan(plan);
   const lines: string[] = [];
@@ -43,7 +46,10 @@ export const planText = (plan: RestorePlan): string => {
     lines.push(`The conversation continues in a new session with ${messageCount}${of} messages; the old one stays.`);
   }
   if (plan.scope.includes('task')) lines.push('The task state goes back to what it was then.');
-  lines.push('', 'A safety checkpoint is made first: you can undo this.');
+  lines.push(
+    '',
+    onlyForks(plan) ? 'Your files are left as they are.' : 'A safety checkpoint is made first: you can undo this.',
+  );
   return lines.join('\n');
 };
 

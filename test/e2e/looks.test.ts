@@ -52,7 +52,7 @@ describe('looks', () => {
     ['light', 'Light Modern', '.vs', wide],
     ['contrast', 'Dark High Contrast', '.hc-black', wide],
     ['contrast-light', 'Light High Contrast', '.hc-light', wide],
-    ['narrow', 'Dark Modern', '.vs-dark', { width: 620, height: 800 }],
+    ['narrow', 'Dark Modern', '.vs-dark', { width: 620, height: 900 }],
   ])('%s', async (name, theme, mark, size) => {
     const { workbench } = session;
     await workbench.setTheme(theme);

@@ -2,7 +2,9 @@ import * as assert from 'node:assert/strict';
 import * as vscode from 'vscode';
 import type { Checkpoint } from '../../src/core/model';
 import { commands } from '../../src/host/ids';
+import type { FileNode } from '../../src/host/tree-nodes';
 import { nothingUri, parseSnapshotUri, snapshotUri } from '../../src/host/uris';
+import { Workspaces } from '../../src/host/workspaces';
 import {
   activate,
   activeTab,
@@ -10,6 +12,7 @@ import {
   at,
   closeEditors,
   eventually,
+  opener,
   read,
   remove,
   run,
@@ -188,6 +191,38 @@ describe('comparing', () => {
     const asked = await answering([(items) => items[0]], () => run(commands.compareWith, first.id));
     assert.equal(asked[0]?.kind, 'pick');
     await opened(/↔/);
+  });
+
+  it('a changed file of the list: what it changed, while the file is still so', async () => {
+    const workspaces = new Workspaces(opener());
+    const root = (await workspaces.all()).find(({ name }) => name === 'project');
+    assert.ok(root);
+    const node = (path: string, status: 'added' | 'modified' | 'deleted'): FileNode => ({
+      type: 'file',
+      root,
+      checkpoint: last,
+      change: { path, status, additions: 1, deletions: 1, binary: false },
+      showFolder: true,
+      parent: undefined,
+    });
+    const sides = async (): Promise<[string, string]> => {
+      const tab = await eventually(activeTab, (open) => open?.input instanceof vscode.TabInputTextDiff, 'no diff');
+      const { original, modified } = tab?.input as vscode.TabInputTextDiff;
+      await closeEditors();
+      return [original.toString(), modified.toString()];
+    };
+    // README.md was changed again since: the checkpoint itself is the left side.
+    await run(commands.openFileDiff, node('README.md', 'modified'));
+    assert.deepEqual(await sides(), [snapshotUri(last.id, uri('README.md')).toString(), uri('README.md').toString()]);
+    await run(commands.openFileDiff, node('added.txt', 'added'));
+    assert.deepEqual(await sides(), [nothingUri(uri('added.txt')).toString(), uri('added.txt').toString()]);
+    await run(commands.openFileDiff, node('gone.txt', 'deleted'));
+    assert.deepEqual(await sides(), [
+      snapshotUri(first.id, uri('gone.txt')).toString(),
+      nothingUri(uri('gone.txt')).toString(),
+    ]);
+    await workspaces.close();
+    workspaces.dispose();
   });
 
   it('needs two for “Compare Selected”', async () => {

@@ -280,6 +280,13 @@ export class Workbench {
     return (await lines.innerText()).replace(/\u00a0/g, ' ');
   }
 
+  /** Needs the terminal's DOM renderer, which the rig's settings ask for. */
+  async terminalText(): Promise<string> {
+    const rows = this.page.locator('.terminal-wrapper.active .xterm-rows');
+    await rows.waitFor();
+    return (await rows.innerText()).replace(/\u00a0/g, ' ');
+  }
+
   statusItem(text: string | RegExp): Locator {
     return this.page.locator('.statusbar-item').filter({ hasText: text }).first();
   }

@@ -53,6 +53,8 @@ const cleanScreen: Record<string, unknown> = {
   'extensions.ignoreRecommendations': true,
   'update.mode': 'none',
   'git.openRepositoryInParentFolders': 'never',
+  // Text that can be read from the page instead of pixels.
+  'terminal.integrated.gpuAcceleration': 'off',
   'security.workspace.trust.untrustedFiles': 'open',
   // The web default saves after a second; a desktop does not, and tests of unsaved editors need the desktop's way.
   'files.autoSave': 'off',

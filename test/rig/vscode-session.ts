@@ -20,8 +20,10 @@ export const packagedExtension = (): string => {
 };
 
 export interface SessionOptions extends Pick<ServerOptions, 'settings' | 'workspaceTrust' | 'env'> {
-  /** Content of the folder that is opened. */
-  files: Record<string, string | Uint8Array>;
+  /** Content of the folder that is opened, when it is a fresh one. */
+  files?: Record<string, string | Uint8Array>;
+  /** A folder that is there already; it is left when the session ends. */
+  folder?: string;
   /** false: the folder has no git repository. */
   git?: boolean;
   size?: { width: number; height: number };
@@ -43,12 +45,12 @@ export class VsCodeSession {
       throw new Error('The installer found no VS Code server or no Chromium.');
     const tools = { codeServerEntry, node24 };
     const scratch = await realpath(await mkdtemp(join(tmpdir(), 'checkpoints-e2e-')));
-    const folder = join(scratch, 'project');
+    const folder = options.folder ?? join(scratch, 'project');
     const undo: Array<() => Promise<unknown>> = [() => rm(scratch, { recursive: true, force: true })];
     try {
-      await mkdir(folder);
-      for (const [path, content] of Object.entries(options.files)) await put(folder, path, content);
-      if (options.git !== false) commitAll(folder);
+      await mkdir(folder, { recursive: true });
+      for (const [path, content] of Object.entries(options.files ?? {})) await put(folder, path, content);
+      if (options.folder === undefined && options.git !== false) commitAll(folder);
       const server = await startVsCodeServer({ tools, vsix: packagedExtension(), ...options });
       undo.unshift(() => server.stop());
       const browser = await launchBrowser(chromium);

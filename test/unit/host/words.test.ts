@@ -97,6 +97,7 @@ describe('the restore dialog', () => {
     });
     expect(isEmptyPlan(conversation)).toBe(false);
     expect(planText(conversation)).toContain('with 4 of 9 messages');
+    expect(planText(conversation)).toContain('Your files are left as they are.');
   });
 });
 

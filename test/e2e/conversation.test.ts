@@ -1,0 +1,93 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { anchorBefore } from '../../src/core/anchors';
+import { gatewayFor } from '../../src/opencode/connect';
+import { endpoint } from '../../src/opencode/http';
+import { startOpenCode, type OpenCode } from '../rig/opencode';
+import { edit } from '../rig/script';
+import { VsCodeSession } from '../rig/vscode-session';
+import { withStore } from './afternoon';
+
+const view = 'Checkpoints';
+const prompt = 'Make the greeting louder';
+
+/** Files and conversation come back together, and the new session is there to go on with. */
+describe.each(['v1', 'v2'] as const)('conversation on OpenCode %s', (generation) => {
+  let opencode: OpenCode;
+  let session: VsCodeSession;
+  let conversation: string;
+
+  beforeAll(async () => {
+    opencode = await startOpenCode({ generation, files: { 'greet.txt': 'hello\n', 'README.md': '# Greeter\n' } });
+    session = await VsCodeSession.start({
+      folder: opencode.workspace,
+      env: {
+        OPENCODE_SERVER_URL: opencode.url,
+        OPENCODE_SERVER_PASSWORD: opencode.password,
+        OPENCODE_BIN: opencode.binary,
+      },
+    });
+    conversation = await opencode.createSession('Greetings');
+    await opencode.turn(conversation, 'Say hello', [{ text: 'Hello.' }]);
+    const message = await opencode.turn(conversation, prompt, [
+      { text: 'Louder.', tools: [edit('greet.txt', 'hello', 'HELLO')] },
+      { text: 'Done.' },
+    ]);
+    const gateway = gatewayFor(
+      {
+        endpoint: endpoint(opencode.url, opencode.password),
+        generation,
+        version: generation === 'v1' ? '1.18.33' : '2.0.15',
+      },
+      {},
+    );
+    // The point that the plugin makes before a prompt: the files as they were, the messages before it.
+    await session.write('greet.txt', 'hello\n');
+    await withStore(session, async (api) =>
+      api.create({
+        trigger: 'turn',
+        session: anchorBefore(await gateway.get(conversation), await gateway.messages(conversation), message),
+        turn: { number: 2, prompt, model: 'scripted', agent: 'build', cost: 0, tokens: 10 },
+      }),
+    );
+    await session.write('greet.txt', 'HELLO\n');
+  });
+  afterAll(async () => {
+    await session?.stop();
+    await opencode?.dispose();
+  });
+  afterEach(async ({ task }) => {
+    if (task.result?.state === 'fail') await session.workbench.screenshot(`failed-conversation-${generation}`);
+  });
+
+  it('is restored with the files, into a new session that opens', async () => {
+    const { workbench } = session;
+    await workbench.openContainer(view);
+    await workbench.expand(view, 'Greetings');
+    await workbench.rowAction(view, prompt, 'Restore Checkpoint');
+    await workbench.modalClick('Choose…');
+    await workbench.quickRows.filter({ hasText: 'Conversation' }).click();
+    await workbench.confirmPick();
+    await workbench.row('Restore Plan', 'greet.txt').waitFor();
+    await workbench.viewAction('Restore Plan', 'Restore Ticked Files');
+    await workbench.notification('Restored: 1 file written, new session made.').waitFor();
+    expect(await session.read('greet.txt')).toBe('hello\n');
+    await expect.poll(() => workbench.terminalText(), { timeout: 60_000 }).toContain('Hello.');
+    await workbench.screenshot(`conversation-${generation}`);
+    await workbench.notificationClick('Restored: 1 file written', 'Copy Prompt');
+  });
+
+  it('stays as it was in the old one', async () => {
+    const texts = (await opencode.messages(conversation)).map(({ text }) => text);
+    expect(texts).toContain(prompt);
+  });
+
+  it('says how many messages a fork keeps', async () => {
+    const { workbench } = session;
+    await workbench.command('Notifications: Clear All Notifications');
+    await workbench.contextMenu(workbench.row(view, new RegExp(`^${prompt}`)), 'Fork Session Here');
+    expect(await workbench.modalText()).toContain(`Fork the session at “${prompt}”?`);
+    expect(await workbench.modalText()).toMatch(/new session with 2 of 5 messages; the old one stays/);
+    await workbench.screenshot(`conversation-${generation}-fork`);
+    await workbench.modalClick('Cancel');
+  });
+});
