@@ -154,18 +154,29 @@ function asV2Tool(tool: ToolSpec, host: V2Host): V2Tool {
     input: tool.input,
     // Not hidden behind OpenCode's code tool.
     options: { codemode: false },
-    execute: async (input, call) => {
-      const text = await callTool(tool, input, {
-        session: call.sessionID,
-        messageId: call.messageID,
-        callId: call.id,
-        askToRestore: (question) => host.askToRestore(call, question),
-        // OpenCode 2 has no way for a plugin to show a session.
-        openSession: () => Promise.resolve(),
-      });
-      return { content: [{ type: 'text', text }] };
-    },
+    execute: async (input, call) => ({ content: [{ type: 'text', text: await answer(tool, input, call, host) }] }),
   };
+}
+
+/** An error of a plugin's tool makes OpenCode 2 fail all other calls of the step with it: so errors are answers here. */
+async function answer(
+  tool: ToolSpec,
+  input: unknown,
+  call: Parameters<V2Tool['execute']>[1],
+  host: V2Host,
+): Promise<string> {
+  try {
+    return await callTool(tool, input, {
+      session: call.sessionID,
+      messageId: call.messageID,
+      callId: call.id,
+      askToRestore: (question) => host.askToRestore(call, question),
+      // OpenCode 2 has no way for a plugin to show a session.
+      openSession: () => Promise.resolve(),
+    });
+  } catch (error) {
+    return `Error: ${error instanceof Error ? error.message : String(error)}`;
+  }
 }
 
 async function addCommands(context: V2Context): Promise<void> {
