@@ -79,6 +79,7 @@ const table = ({ services, timeline, setViewAsTree }: CommandOptions): Record<Ow
   [commands.removeTaskItem]: (node) => task.removeTaskItem(services, node),
   [commands.restoreTask]: (node) => task.restoreTask(services, node),
   [commands.openHandoff]: () => task.openHandoff(services),
+  [commands.installPlugin]: () => services.plugin.install(),
 });
 
 /** Registers all of them; what goes wrong is shown once, with its way out. */

@@ -9,6 +9,7 @@ import { asCheckpointsError } from './workspaces';
 import { showError } from './notifications';
 import { workspaceOpener } from './open';
 import { PlanView } from './plan-view';
+import { Plugin } from './plugin';
 import { RestoreFlow } from './restore-flow';
 import type { Services } from './services';
 import { writeSettings, writeStoreLocation } from './settings';
@@ -46,7 +47,9 @@ export const compose = (context: vscode.ExtensionContext): Host => {
   });
   const plan = new PlanView();
   const gutter = new Gutter(workspaces);
-  const services: Services = { log, workspaces, tree, treeView, gutter, flow: new RestoreFlow(plan, log) };
+  const plugin = new Plugin(context, workspaces);
+  const flow = new RestoreFlow(plan, log);
+  const services: Services = { log, workspaces, tree, treeView, gutter, plugin, flow };
   const timeline = new TimelineView(context.extensionUri, new HostTimeline(services), log);
   const setViewAsTree = async (on: boolean): Promise<void> => {
     await context.globalState.update(viewAsTreeKey, on);
@@ -79,6 +82,11 @@ export const compose = (context: vscode.ExtensionContext): Host => {
     vscode.workspace.onDidGrantWorkspaceTrust(keep(() => workspaces.reopen())),
     workspaces.onDidChange(keep(() => updateUndoContext(services))),
     workspaces.onDidChangeRoots(keep(() => updateUndoContext(services))),
+    workspaces.onDidChangeRoots(
+      keep(async () => {
+        if ((await plugin.updateContext()) === 'outdated') await plugin.offerUpdate();
+      }),
+    ),
     workspaces.onDidChangeRoots(keep(() => Promise.all(workspaces.current.map(writeSettings)))),
     vscode.workspace.onDidChangeConfiguration((event) => {
       if (!event.affectsConfiguration(section)) return;

@@ -60,6 +60,7 @@ export const commands = {
   removeTaskItem: 'opencodeCheckpoints.removeTaskItem',
   restoreTask: 'opencodeCheckpoints.restoreTask',
   openHandoff: 'opencodeCheckpoints.openHandoff',
+  installPlugin: 'opencodeCheckpoints.installPlugin',
 } as const;
 export type CommandId = (typeof commands)[keyof typeof commands];
 
@@ -72,6 +73,7 @@ export const contextKeys = {
   viewAsTree: 'opencodeCheckpoints.viewAsTreeOn',
   planning: 'opencodeCheckpoints.planning',
   gutter: 'opencodeCheckpoints.gutterOn',
+  plugin: 'opencodeCheckpoints.plugin',
 } as const;
 export type ContextKey = (typeof contextKeys)[keyof typeof contextKeys];
 

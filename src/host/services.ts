@@ -1,5 +1,6 @@
 import type * as vscode from 'vscode';
 import type { Gutter } from './gutter';
+import type { Plugin } from './plugin';
 import type { RestoreFlow } from './restore-flow';
 import type { CheckpointTree } from './tree';
 import type { TreeNode } from './tree-nodes';
@@ -13,4 +14,5 @@ export interface Services {
   readonly treeView: vscode.TreeView<TreeNode>;
   readonly flow: RestoreFlow;
   readonly gutter: Gutter;
+  readonly plugin: Plugin;
 }

@@ -23,12 +23,13 @@ export class HostTimeline implements TimelineBackend {
     const { workspaces } = this.services;
     const roots = await workspaces.all();
     const root = roots.find((candidate) => idOf(candidate) === workspace) ?? roots[0];
+    const checkpoints = root === undefined ? [] : await root.api.list();
     return {
       workspaces: roots.map((candidate) => ({ id: idOf(candidate), name: candidate.name })),
       workspace: root === undefined ? null : idOf(root),
-      checkpoints: root === undefined ? [] : await root.api.list(),
+      checkpoints,
       operation: root?.api.operation ?? null,
-      notices: timelineNotices(workspaces),
+      notices: await timelineNotices(this.services, checkpoints),
     };
   }
 
@@ -117,6 +118,7 @@ export class HostTimeline implements TimelineBackend {
       case 'openSession':
         return (await this.root(workspace)).sessions.open(action.session, action.session);
       case 'notice':
+        if (action.action === 'installPlugin') return services.plugin.install();
         if (action.action === 'startServer') return startServer(services);
         if (action.action === 'openSettings')
           return vscode.commands.executeCommand('workbench.action.openSettings', section);

@@ -1,21 +1,28 @@
 import * as vscode from 'vscode';
+import type { Checkpoint } from '../core/model';
 import type { Notice } from '../protocol/timeline';
 import { explain } from './notifications';
-import type { Workspaces } from './workspaces';
+import type { Services } from './services';
 
 /** What stands in the way, for the top of the timeline. */
-export const timelineNotices = (workspaces: Workspaces): Notice[] => [
-  ...(vscode.workspace.isTrusted
-    ? []
-    : [
-        {
-          level: 'info' as const,
-          text: 'This folder is not trusted: checkpoints can be looked at, not made or restored.',
-        },
-      ]),
-  ...(vscode.workspace.isTrusted ? workspaces.failures : []).map((failure): Notice => ({
+export const timelineNotices = async (
+  { workspaces, plugin }: Pick<Services, 'workspaces' | 'plugin'>,
+  checkpoints: readonly Checkpoint[],
+): Promise<Notice[]> => {
+  if (!vscode.workspace.isTrusted)
+    return [{ level: 'info', text: 'This folder is not trusted: checkpoints can be looked at, not made or restored.' }];
+  const notices = workspaces.failures.map((failure): Notice => ({
     level: 'error',
     text: explain(failure),
     action: { id: 'showLog', label: 'Show Log' },
-  })),
-];
+  }));
+  // Whoever has automatic checkpoints has the plugin somewhere, and whoever has none need not be told twice a day.
+  const automatic = checkpoints.some(({ trigger }) => trigger === 'turn' || trigger === 'tool');
+  if (workspaces.current.length > 0 && !automatic && (await plugin.state()) === 'absent')
+    notices.push({
+      level: 'info',
+      text: 'With its plugin, OpenCode makes a checkpoint before every prompt and every change.',
+      action: { id: 'installPlugin', label: 'Install Plugin' },
+    });
+  return notices;
+};

@@ -6,6 +6,8 @@ import type { WorkspaceApi } from '../../src/core/api';
 import { openWorkspace } from '../../src/git/open';
 import { extensionId } from '../../src/host/ids';
 import { workspaceOpener, type OpenWorkspace } from '../../src/host/open';
+import { Plugin } from '../../src/host/plugin';
+import type { Workspaces } from '../../src/host/workspaces';
 
 const required = (name: string): string => {
   const value = process.env[name];
@@ -48,6 +50,20 @@ export const opener = (): OpenWorkspace => {
   const extension = vscode.extensions.getExtension(extensionId);
   assert.ok(extension);
   return workspaceOpener(extension.extensionUri, vscode.window.createOutputChannel('Checkpoints test', { log: true }));
+};
+
+/** The extension's view of the OpenCode plugin, with a memory of its own. */
+export const pluginOf = (workspaces: Workspaces): Plugin => {
+  const extension = vscode.extensions.getExtension(extensionId);
+  assert.ok(extension);
+  const memory = new Map<string, unknown>();
+  const globalState = {
+    keys: () => [...memory.keys()],
+    get: <T>(key: string) => memory.get(key) as T,
+    update: async (key: string, value: unknown) => void memory.set(key, value),
+    setKeysForSync: () => undefined,
+  };
+  return new Plugin({ extension, extensionUri: extension.extensionUri, globalState }, workspaces);
 };
 
 /** Waits for something that VS Code or the store tells a little later. Fails with what was seen last. */

@@ -15,6 +15,7 @@ export async function run(): Promise<void> {
   await import('./timeline.test');
   await import('./api.test');
   await import('./task.test');
+  await import('./plugin.test');
 
   const tests: Array<{ title: string; state: 'passed' | 'failed'; error?: string; duration: number }> = [];
   await new Promise<void>((resolve) => {

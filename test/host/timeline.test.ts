@@ -2,7 +2,7 @@ import * as assert from 'node:assert/strict';
 import { HostTimeline } from '../../src/host/timeline-backend';
 import type { Services } from '../../src/host/services';
 import { Workspaces } from '../../src/host/workspaces';
-import { activate, opener, eventually, project, remove, second, withStore, write } from './helpers';
+import { activate, opener, pluginOf, eventually, project, remove, second, withStore, write } from './helpers';
 
 /** What the page asks for; the page itself is looked at in the browser tests. */
 describe('timeline backend', () => {
@@ -12,8 +12,8 @@ describe('timeline backend', () => {
   before(async () => {
     await activate();
     workspaces = new Workspaces(opener());
-    // Reading needs the workspaces only; the actions are those of the commands, tested there.
-    backend = new HostTimeline({ workspaces } as Services);
+    // Reading needs no more than these; the actions are those of the commands, tested there.
+    backend = new HostTimeline({ workspaces, plugin: pluginOf(workspaces) } as Services);
   });
   after(async () => {
     await workspaces.close();
@@ -52,6 +52,19 @@ describe('timeline backend', () => {
     assert.equal(found.length, 1);
     assert.ok((await backend.find(project, { file: 'timeline.txt' })).length >= 1);
     assert.deepEqual(await backend.find(project, { text: 'no such words anywhere' }), []);
+  });
+
+  it('offers the plugin while nothing is made by itself', async () => {
+    const { notices } = await backend.timeline(second);
+    assert.deepEqual(
+      notices?.map(({ action }) => action?.id),
+      ['installPlugin'],
+    );
+    const turn = { number: 1, prompt: 'p', model: null, agent: null, cost: null, tokens: null };
+    const session = { id: 'ses_notice', messageId: null, messageCount: 0, title: null, parent: null };
+    await withStore((api) => api.create({ trigger: 'turn', session, turn }), second);
+    assert.deepEqual((await backend.timeline(second)).notices, []);
+    await withStore((api) => api.clear('ses_notice'), second);
   });
 
   it('says when something changed', async () => {

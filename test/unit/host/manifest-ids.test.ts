@@ -87,6 +87,7 @@ describe('package.json and the code', () => {
       ...[commands.rename, commands.describe, commands.pin, commands.unpin, commands.delete, commands.clearSession],
       ...[commands.cleanUp, commands.doctor, commands.forkSession, commands.openSession, commands.startServer],
       ...[commands.editTask, commands.editTaskRow, commands.addTaskItem, commands.removeTaskItem, commands.restoreTask],
+      commands.installPlugin,
     ];
     const guarded = manifest.contributes.commands.filter(({ enablement }) =>
       enablement?.includes('isWorkspaceTrusted'),

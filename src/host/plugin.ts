@@ -1,0 +1,109 @@
+import { join } from 'node:path';
+import * as vscode from 'vscode';
+import { CheckpointsError } from '../core/errors';
+import type { InstalledPlugin, InstallOptions, PluginPlace } from '../opencode/plugin-install';
+import { contextKeys } from './ids';
+import { pickRoot } from './picker';
+import type { Root } from './root';
+import type { Workspaces } from './workspaces';
+
+export type PluginState = 'absent' | 'outdated' | 'current';
+
+/** The part that runs inside OpenCode: whether it is installed for this window's folders, and how it gets there. */
+export class Plugin {
+  constructor(
+    private readonly context: Pick<vscode.ExtensionContext, 'extensionUri' | 'extension' | 'globalState'>,
+    private readonly workspaces: Workspaces,
+  ) {}
+
+  /** Looks at files only. */
+  async state(): Promise<PluginState> {
+    const found = (await Promise.all(this.workspaces.current.map((root) => this.installed(root)))).flat();
+    if (found.length === 0) return 'absent';
+    return found.some(({ plugin }) => plugin.outdated) ? 'outdated' : 'current';
+  }
+
+  async updateContext(): Promise<PluginState> {
+    const state = await this.state();
+    await vscode.commands.executeCommand('setContext', contextKeys.plugin, state);
+    return state;
+  }
+
+  /** The command: for this project or for all of them. */
+  async install(): Promise<boolean> {
+    const root = await pickRoot(this.workspaces, 'Install OpenCode Plugin');
+    if (root === undefined)
+      throw this.workspaces.failures[0] ?? new CheckpointsError('invalid-argument', 'Open a folder first.');
+    const known = await this.installed(root);
+    const note = (place: PluginPlace): string => {
+      const plugin = known.find((entry) => entry.place === place)?.plugin;
+      return plugin === undefined ? '' : plugin.outdated ? `installed: ${plugin.version}, can be updated` : 'installed';
+    };
+    const chosen = await vscode.window.showQuickPick(
+      [
+        {
+          label: '$(root-folder) This Project',
+          description: note('project'),
+          detail: `${root.name}/.opencode/plugins: whoever works on this project can have it`,
+          place: 'project' as const,
+        },
+        {
+          label: '$(home) All My Projects',
+          description: note('global'),
+          detail: 'In the configuration folder of OpenCode: for you alone',
+          place: 'global' as const,
+        },
+      ],
+      { title: 'Install OpenCode Plugin', placeHolder: 'It makes a checkpoint before every prompt and every change' },
+    );
+    if (chosen === undefined) return false;
+    await this.put(chosen.place, root);
+    return true;
+  }
+
+  /** An older copy of ours is offered an update, once for each version: whoever says no has said it. */
+  async offerUpdate(): Promise<void> {
+    const key = `pluginUpdateOffered:${this.version}`;
+    if (!vscode.workspace.isTrusted || this.context.globalState.get<boolean>(key) === true) return;
+    for (const root of this.workspaces.current)
+      for (const { place, plugin } of await this.installed(root)) {
+        if (!plugin.outdated) continue;
+        await this.context.globalState.update(key, true);
+        const where = place === 'project' ? root.name : 'all your projects';
+        const answer = await vscode.window.showInformationMessage(
+          `The OpenCode plugin of ${where} is version ${plugin.version}; this extension brings ${this.version}.`,
+          'Update Plugin',
+        );
+        if (answer === 'Update Plugin') await this.put(place, root);
+      }
+  }
+
+  private get version(): string {
+    return String((this.context.extension.packageJSON as { version?: unknown }).version ?? '0.0.0');
+  }
+
+  private options(root: Root): InstallOptions {
+    const bundle = join(this.context.extensionUri.fsPath, 'dist', 'opencode-plugin.js');
+    return { bundle, version: this.version, root: root.api.root };
+  }
+
+  private async installed(root: Root): Promise<Array<{ place: PluginPlace; plugin: InstalledPlugin }>> {
+    const { installedPlugin } = await import('../opencode/plugin-install');
+    const places: PluginPlace[] = ['project', 'global'];
+    const found = await Promise.all(
+      places.map(async (place) => ({ place, plugin: await installedPlugin(place, this.options(root)) })),
+    );
+    return found.flatMap(({ place, plugin }) => (plugin === null ? [] : [{ place, plugin }]));
+  }
+
+  private async put(place: PluginPlace, root: Root): Promise<void> {
+    const { installPlugin } = await import('../opencode/plugin-install');
+    const { path, changed } = await installPlugin(place, this.options(root));
+    await this.updateContext();
+    vscode.window.showInformationMessage(
+      changed
+        ? `Installed as ${path}. OpenCode loads it when it is started the next time.`
+        : 'The plugin is installed already, and up to date.',
+    );
+  }
+}

@@ -1,0 +1,67 @@
+import * as assert from 'node:assert/strict';
+import { commands } from '../../src/host/ids';
+import { Workspaces } from '../../src/host/workspaces';
+import {
+  activate,
+  answering,
+  closeEditors,
+  exists,
+  opener,
+  pluginOf,
+  read,
+  remove,
+  run,
+  showFile,
+  write,
+} from './helpers';
+
+const file = '.opencode/plugins/opencode-checkpoints.js';
+
+describe('OpenCode plugin', () => {
+  before(async () => {
+    await activate();
+    await showFile('README.md');
+  });
+  after(async () => {
+    remove(file);
+    await closeEditors();
+  });
+
+  it('is installed where the user says, once', async () => {
+    const asked = await answering(['This Project'], () => run(commands.installPlugin));
+    assert.deepEqual(asked[0]?.items, ['$(root-folder) This Project', '$(home) All My Projects']);
+    assert.match(asked[1]?.message ?? '', /^Installed as .*opencode-checkpoints\.js\. OpenCode loads it/);
+    assert.match(read(file), /^\/\/ opencode-checkpoints \d+\.\d+\.\d+ [0-9a-f]{12}\n/);
+    const again = await answering(['This Project'], () => run(commands.installPlugin));
+    assert.equal(again[1]?.message, 'The plugin is installed already, and up to date.');
+  });
+
+  it('is not installed when the question is closed', async () => {
+    remove(file);
+    await answering([undefined], () => run(commands.installPlugin));
+    assert.equal(exists(file), false);
+  });
+
+  it('of an older version is offered an update, once', async () => {
+    write(file, '// opencode-checkpoints 0.0.1 0123456789ab\nexport default {};\n');
+    const workspaces = new Workspaces(opener());
+    await workspaces.all();
+    const plugin = pluginOf(workspaces);
+    assert.equal(await plugin.state(), 'outdated');
+    const asked = await answering(['Update Plugin'], () => plugin.offerUpdate());
+    assert.match(asked[0]?.message ?? '', /is version 0\.0\.1; this extension brings/);
+    assert.equal(await plugin.state(), 'current');
+    write(file, '// opencode-checkpoints 0.0.1 0123456789ab\nexport default {};\n');
+    assert.deepEqual(await answering([], () => plugin.offerUpdate()), []);
+    await workspaces.close();
+    workspaces.dispose();
+  });
+
+  it('never replaces a file that is not ours', async () => {
+    write(file, 'export default {};\n');
+    const asked = await answering(['This Project'], () => run(commands.installPlugin));
+    assert.equal(asked[1]?.kind, 'error');
+    assert.match(asked[1]?.message ?? '', /is not a file of ours/);
+    assert.equal(read(file), 'export default {};\n');
+  });
+});
