@@ -53,6 +53,8 @@ const cleanScreen: Record<string, unknown> = {
   'extensions.ignoreRecommendations': true,
   'update.mode': 'none',
   'git.openRepositoryInParentFolders': 'never',
+  // Other servers of the machine are none of the tests' business.
+  'remote.autoForwardPorts': false,
   // Text that can be read from the page instead of pixels.
   'terminal.integrated.gpuAcceleration': 'off',
   'security.workspace.trust.untrustedFiles': 'open',
