@@ -40,6 +40,9 @@ export class Leases {
   async shared(purpose: string, waitMs: number, signal?: AbortSignal): Promise<Lease> {
     const name = `shared-${process.pid}-${randomBytes(6).toString('hex')}`;
     return this.wait(waitMs, signal, () => {
+      // Looking first keeps those who wait from being taken for those who work.
+      const before = this.living(exclusiveName);
+      if (before) return before;
       const lease = this.create(name, purpose);
       if (!lease) return null;
       const holder = this.living(exclusiveName);

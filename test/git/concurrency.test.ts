@@ -39,10 +39,11 @@ describe('several processes on one store', () => {
     await workspace.create({ name: 'old' });
     for (let i = 0; i < 60; i++) box.write(`many/${i}.txt`, 'new');
     await workspace.create({ name: 'new' });
-    await Promise.all([
+    const [restored] = await Promise.all([
       processes.run(box, ['restore', 'old']),
       ...['a', 'b', 'c'].map((name) => processes.run(box, ['create', `during-${name}`])),
     ]);
+    expect([restored.code, restored.output]).toMatchObject([0, [null, { skipped: [] }]]);
     for (const name of ['a', 'b', 'c']) {
       const found = new Set<string>();
       for (let i = 0; i < 60; i++)
