@@ -74,7 +74,7 @@ async function runCommands(suite, { runRoot, tools, desktop, verbose }) {
   running = undefined;
   const tests = suite.read({ ...context, result });
   await rm(work, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
-  return judge(suite.name, tests, { ...result, timeoutMs: suite.timeoutMs, left });
+  return judge(suite.name, tests, { ...result, timeoutMs: suite.timeoutMs, log: context.log, left });
 }
 
 async function runSuite(suite, context) {

@@ -9,6 +9,7 @@ export interface SuiteEnd {
   error?: Error;
   timedOut?: boolean;
   timeoutMs?: number;
+  log?: string;
   left?: Array<{ pid: number; command: string }>;
 }
 

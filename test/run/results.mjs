@@ -50,13 +50,16 @@ export function fromExit(name, { code }, log) {
   return [failure(name, existsSync(log) ? readFileSync(log, 'utf8') : '')];
 }
 
+const ending = (log) =>
+  log && existsSync(log) ? `\n${readFileSync(log, 'utf8').trimEnd().split('\n').slice(-20).join('\n')}` : '';
+
 /** The verdict on a suite: how its process ended and what it left must agree with what its tests say. */
-export function judge(name, tests, { code, error, timedOut, timeoutMs, left = [] }) {
+export function judge(name, tests, { code, error, timedOut, timeoutMs, log, left = [] }) {
   const verdict = [...tests];
   if (error) verdict.push(failure(`${name} could not start`, error.message));
   else if (timedOut)
     verdict.push(failure(`${name} timed out`, `ended after ${Math.round(timeoutMs / 60_000)} minutes`));
-  else if (tests.length === 0) verdict.push(failure(`${name} ran no tests`, `exit code ${code}`));
+  else if (tests.length === 0) verdict.push(failure(`${name} ran no tests`, `exit code ${code}${ending(log)}`));
   else if (code !== 0 && tests.every((test) => test.passed))
     verdict.push(failure(`${name} failed`, `every test passed, but the exit code is ${code}`));
   if (left.length > 0)
