@@ -44,7 +44,7 @@ export class PlanView implements vscode.TreeDataProvider<PlanNode>, FileChooser,
   }
 
   async choose(target: Target, plan: RestorePlan): Promise<string[] | undefined> {
-    this.open?.done(undefined);
+    await this.cancel();
     const entries = plan.entries.filter((entry) => entry.action !== 'skip');
     const now = await existing(target, entries);
     const chosen = new Promise<string[] | undefined>((done) => {
@@ -57,11 +57,16 @@ export class PlanView implements vscode.TreeDataProvider<PlanNode>, FileChooser,
         done,
       };
     });
-    await vscode.commands.executeCommand('setContext', contextKeys.planning, true);
-    this.describe();
+    // Before the view shows: rows that are drawn a second time swallow the first click.
     this.changed.fire(undefined);
+    this.describe();
+    await vscode.commands.executeCommand('setContext', contextKeys.planning, true);
     await vscode.commands.executeCommand(`${views.plan}.focus`);
     return chosen;
+  }
+
+  async cancel(): Promise<void> {
+    if (this.open !== undefined) await this.close(undefined);
   }
 
   getTreeItem(node: PlanNode): vscode.TreeItem {

@@ -14,6 +14,8 @@ import { settleUnsaved } from './unsaved';
 /** Lets the user tick single files; undefined when they gave up. */
 export interface FileChooser {
   choose(target: Target, plan: RestorePlan): Promise<string[] | undefined>;
+  /** Gives up a choice that is still open. */
+  cancel(): Promise<void>;
 }
 
 interface Confirmed {
@@ -36,6 +38,8 @@ export class RestoreFlow {
 
   /** Asks, restores, reports. Answers false when the user stopped, here and in all that follow. */
   async restore(target: Target, preset: PlanOptions = { scope: ['files'] }): Promise<boolean> {
+    // An older plan that is still open must not be taken for this one.
+    await this.chooser.cancel();
     const confirmed = await this.confirm(target, preset);
     if (confirmed === undefined) return false;
     const { root, checkpoint } = target;

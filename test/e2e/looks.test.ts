@@ -67,7 +67,7 @@ describe('looks', () => {
     await workbench.quickRows.filter({ hasText: 'Conversation' }).waitFor();
     await workbench.screenshot(`looks-${name}-3-facets`);
     await workbench.confirmPick();
-    await workbench.row('Restore Plan', 'cart.test.ts').locator('.monaco-checkbox').click();
+    await workbench.tick('Restore Plan', 'cart.test.ts', false);
     await workbench.view('Restore Plan').getByText('2 of 3 files').waitFor();
     await workbench.screenshot(`looks-${name}-4-plan`);
     await workbench.viewAction('Restore Plan', 'Cancel Restore');
@@ -80,7 +80,7 @@ describe('looks', () => {
     await workbench.rowAction(view, turn, 'Restore Checkpoint');
     await workbench.modalClick('Choose…');
     await workbench.confirmPick();
-    await workbench.row('Restore Plan', 'cart.test.ts').locator('.monaco-checkbox').click();
+    await workbench.tick('Restore Plan', 'cart.test.ts', false);
     await workbench.view('Restore Plan').getByText('2 of 3 files').waitFor();
     await workbench.viewAction('Restore Plan', 'Restore Ticked Files');
     await workbench.notification('Restored: 2 files written.').waitFor();

@@ -177,6 +177,18 @@ describe('restoring', () => {
     assert.equal(read('README.md'), '# Broken\n');
   });
 
+  it('gives an older plan up when another restore begins', async () => {
+    const first = answering(['Choose…', undefined], () =>
+      Promise.all([
+        run(commands.restore, point.id),
+        new Promise((resolve) => setTimeout(resolve, 1500)).then(() => run(commands.restore, point.id)),
+      ]),
+    );
+    assert.equal((await first).length, 2);
+    await run(commands.applyPlan);
+    assert.equal(read('README.md'), '# Broken\n');
+  });
+
   it('restores one file from its diff, without a dialog', async () => {
     await showFile('README.md');
     await answering(

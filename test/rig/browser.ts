@@ -179,6 +179,18 @@ export class Workbench {
     await row.locator(`.action-label[aria-label^="${action}"]`).click();
   }
 
+  /** Ticks or unticks a row. A click while the rows are drawn anew is lost, so it is repeated until it shows. */
+  async tick(view: string, text: string | RegExp, on: boolean): Promise<void> {
+    const box = this.row(view, text).locator('.monaco-checkbox');
+    for (let attempt = 1; attempt <= 20; attempt += 1) {
+      await box.waitFor();
+      if ((await box.getAttribute('aria-checked')) === String(on)) return;
+      await box.click();
+      await this.page.waitForTimeout(500);
+    }
+    throw new Error(`the row ${String(text)} cannot be ticked`);
+  }
+
   /** An action in the title of a view: those show on hover and focus only. */
   async viewAction(view: string, action: string): Promise<void> {
     await this.view(view).locator('.pane-header').hover();
