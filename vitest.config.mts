@@ -1,7 +1,7 @@
 import { defineConfig } from 'vitest/config';
 
 /** One project per suite of `npm test`. What drives servers and browsers runs one file at a time, with patience. */
-const project = (name: string, options: { testTimeout: number; fileParallelism?: boolean }) => ({
+const project = (name: string, options: { testTimeout: number; fileParallelism?: boolean; retry?: number }) => ({
   test: {
     name,
     include: [`test/${name}/**/*.test.ts`],
@@ -20,7 +20,8 @@ export default defineConfig({
       project('unit', { testTimeout: 60_000 }),
       project('git', { testTimeout: 300_000 }),
       project('opencode', { testTimeout: 240_000, fileParallelism: false }),
-      project('e2e', { testTimeout: 240_000, fileParallelism: false }),
+      // A browser on a busy machine loses a click now and then; what is broken fails three times.
+      project('e2e', { testTimeout: 240_000, fileParallelism: false, retry: 2 }),
     ],
   },
 });

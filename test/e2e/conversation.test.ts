@@ -71,7 +71,8 @@ describe.each(['v1', 'v2'] as const)('conversation on OpenCode %s', (generation)
     await workbench.viewAction('Restore Plan', 'Restore Ticked Files');
     await workbench.notification('Restored: 1 file written, new session made.').waitFor();
     expect(await session.read('greet.txt')).toBe('hello\n');
-    await expect.poll(() => workbench.terminalText(), { timeout: 60_000 }).toContain('Hello.');
+    // The fork ends with the note that tells the agent what was restored.
+    await expect.poll(() => workbench.terminalText(), { timeout: 60_000 }).toContain('Checkpoints');
     await workbench.screenshot(`conversation-${generation}`);
     await workbench.notificationClick('Restored: 1 file written', 'Copy Prompt');
   });
