@@ -63,9 +63,8 @@ export class HostTimeline implements TimelineBackend {
   }
 
   onDidChange(listener: () => void): () => void {
-    const { workspaces, watch } = this.services;
+    const { workspaces } = this.services;
     const subscriptions = [
-      watch.onDidChange(listener),
       workspaces.onDidChange(listener),
       workspaces.onDidChangeOperation(listener),
       workspaces.onDidChangeRoots(listener),
