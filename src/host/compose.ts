@@ -11,6 +11,7 @@ import { workspaceOpener } from './open';
 import { PlanView } from './plan-view';
 import { Plugin } from './plugin';
 import { RestoreFlow } from './restore-flow';
+import { ServerWatch } from './server-watch';
 import type { Services } from './services';
 import { writeSettings, writeStoreLocation } from './settings';
 import { SnapshotFileSystem } from './snapshot-fs';
@@ -49,7 +50,8 @@ export const compose = (context: vscode.ExtensionContext): Host => {
   const gutter = new Gutter(workspaces);
   const plugin = new Plugin(context, workspaces);
   const flow = new RestoreFlow(plan, log);
-  const services: Services = { log, workspaces, tree, treeView, gutter, plugin, flow };
+  const watch = new ServerWatch(workspaces, plugin, log);
+  const services: Services = { log, workspaces, tree, treeView, gutter, plugin, watch, flow };
   const timeline = new TimelineView(context.extensionUri, new HostTimeline(services), log);
   const setViewAsTree = async (on: boolean): Promise<void> => {
     await context.globalState.update(viewAsTreeKey, on);
@@ -72,6 +74,7 @@ export const compose = (context: vscode.ExtensionContext): Host => {
     timeline,
     new StatusBar(workspaces, tree),
     new TaskView(workspaces, failed),
+    watch,
     trackContext(workspaces, tree),
     vscode.window.registerFileDecorationProvider(new ChangeDecorations()),
     vscode.workspace.registerFileSystemProvider(snapshotScheme, new SnapshotFileSystem(workspaces), {

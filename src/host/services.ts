@@ -2,6 +2,7 @@ import type * as vscode from 'vscode';
 import type { Gutter } from './gutter';
 import type { Plugin } from './plugin';
 import type { RestoreFlow } from './restore-flow';
+import type { ServerWatch } from './server-watch';
 import type { CheckpointTree } from './tree';
 import type { TreeNode } from './tree-nodes';
 import type { Workspaces } from './workspaces';
@@ -15,4 +16,5 @@ export interface Services {
   readonly flow: RestoreFlow;
   readonly gutter: Gutter;
   readonly plugin: Plugin;
+  readonly watch: ServerWatch;
 }

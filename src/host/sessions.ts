@@ -3,7 +3,7 @@ import * as vscode from 'vscode';
 import { loadConfig, storeHome } from '../core/config';
 import { CheckpointsError } from '../core/errors';
 import type { SessionGateway } from '../core/sessions';
-import type { Connector } from '../opencode/connect';
+import type { ConnectOptions, Connector } from '../opencode/connect';
 
 /** OpenCode as one workspace reaches it. Nothing is looked for or started before somebody needs a session. */
 export class Sessions {
@@ -20,6 +20,19 @@ export class Sessions {
     if (!vscode.workspace.isTrusted)
       throw new CheckpointsError('not-supported', 'The folder is not trusted: OpenCode is not started for it.');
     return (await this.connect()).gateway();
+  }
+
+  /** A server that somebody else runs, and that has not loaded the plugin; null when there is none. Starts nothing. */
+  async runningWithoutPlugin(): Promise<SessionGateway | null> {
+    const [{ findServer }, { gatewayFor }, { pluginLoaded }] = await Promise.all([
+      import('../opencode/discovery'),
+      import('../opencode/connect'),
+      import('../opencode/plugin-loaded'),
+    ]);
+    const options = this.options();
+    const server = await findServer(options);
+    if (server === null || (await pluginLoaded(server, this.root)).loaded) return null;
+    return gatewayFor(server, options);
   }
 
   /** What a person wants to know about the server; null before the first use. */
@@ -64,8 +77,12 @@ export class Sessions {
 
   private async load(): Promise<Connector> {
     const { Connector } = await import('../opencode/connect');
+    return new Connector(this.options());
+  }
+
+  private options(): ConnectOptions {
     const { config } = loadConfig(this.root, this.folder);
-    return new Connector({
+    return {
       root: this.root,
       stateFolder: join(storeHome(), 'servers'),
       serverUrl: process.env['OPENCODE_SERVER_URL'] ? undefined : config['opencode.serverUrl'],
@@ -75,7 +92,7 @@ export class Sessions {
         return terminalPort();
       },
       log: (line) => this.log.info(line),
-    });
+    };
   }
 }
 

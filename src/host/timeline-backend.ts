@@ -63,8 +63,9 @@ export class HostTimeline implements TimelineBackend {
   }
 
   onDidChange(listener: () => void): () => void {
-    const { workspaces } = this.services;
+    const { workspaces, watch } = this.services;
     const subscriptions = [
+      watch.onDidChange(listener),
       workspaces.onDidChange(listener),
       workspaces.onDidChangeOperation(listener),
       workspaces.onDidChangeRoots(listener),

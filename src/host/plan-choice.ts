@@ -1,0 +1,168 @@
+import { basename, dirname } from 'node:path';
+import * as vscode from 'vscode';
+import type { ChangeStatus, PlanEntry, RestorePlan } from '../core/model';
+import { decorated } from './decorations';
+import type { Target } from './diff';
+import { pathTree, type PathFolder } from './file-tree';
+import { views } from './ids';
+import { plural, shortTitle } from './labels';
+import { nothingUri, snapshotUri } from './uris';
+
+type PlanNode = PlanFolder | PlanFile;
+
+interface PlanFolder {
+  kind: 'folder';
+  path: string;
+  label: string;
+  children: PlanNode[];
+  /** The row of the first level that it is in; undefined when it is one. */
+  top: PlanFolder | undefined;
+}
+
+interface PlanFile {
+  kind: 'file';
+  entry: PlanEntry;
+  top: PlanFolder | undefined;
+}
+
+const acts = (entry: PlanEntry): boolean => entry.action === 'write' || entry.action === 'delete';
+
+/**
+ * One plan on the screen. The ticks are kept here and only drawn by VS Code: what is restored must be what is seen. A
+ * view of its own for each plan: rows that one plan leaves to the next would answer clicks meant for the other.
+ */
+export class PlanChoice implements vscode.TreeDataProvider<PlanNode>, vscode.Disposable {
+  private readonly changed = new vscode.EventEmitter<PlanNode | undefined>();
+  readonly onDidChangeTreeData = this.changed.event;
+  private readonly view: vscode.TreeView<PlanNode>;
+  private readonly nodes: PlanNode[];
+  private readonly entries: PlanEntry[];
+  private readonly ticked: Set<string>;
+
+  /** `now`: paths that exist; a write to any other adds a file. */
+  constructor(
+    private readonly target: Target,
+    plan: RestorePlan,
+    private readonly now: ReadonlySet<string>,
+  ) {
+    this.entries = plan.entries.filter((entry) => entry.action !== 'skip');
+    this.ticked = new Set(this.entries.filter(acts).map((entry) => entry.path));
+    this.nodes = childrenOf(
+      pathTree(this.entries, (entry) => entry.path),
+      undefined,
+    );
+    this.view = vscode.window.createTreeView(views.plan, { treeDataProvider: this, manageCheckboxStateManually: true });
+    this.view.onDidChangeCheckboxState(({ items }) => this.tick(items));
+    this.describe();
+  }
+
+  get paths(): string[] {
+    return [...this.ticked];
+  }
+
+  getChildren(node?: PlanNode): PlanNode[] {
+    if (node === undefined) return this.nodes;
+    return node.kind === 'folder' ? node.children : [];
+  }
+
+  getTreeItem(node: PlanNode): vscode.TreeItem {
+    if (node.kind === 'file') return this.fileItem(node.entry);
+    const item = new vscode.TreeItem(node.label, vscode.TreeItemCollapsibleState.Expanded);
+    item.id = `${node.path}/`;
+    item.iconPath = vscode.ThemeIcon.Folder;
+    item.checkboxState = checkbox(filesOf(node).every((entry) => this.ticked.has(entry.path)));
+    return item;
+  }
+
+  /** All that is ticked, as it is now and as it would be. */
+  async review(): Promise<void> {
+    const { root, checkpoint } = this.target;
+    const rows = this.entries
+      .filter((entry) => this.ticked.has(entry.path))
+      .map((entry) => {
+        const [left, right] = this.sides(entry);
+        return [root.toUri(entry.path), left, right];
+      });
+    await vscode.commands.executeCommand('vscode.changes', `Now ↔ After Restoring ${shortTitle(checkpoint)}`, rows);
+  }
+
+  dispose(): void {
+    this.view.dispose();
+    this.changed.dispose();
+  }
+
+  private fileItem(entry: PlanEntry): vscode.TreeItem {
+    const { root, checkpoint } = this.target;
+    const file = root.toUri(entry.path);
+    const status = this.statusOf(entry);
+    const item = new vscode.TreeItem(decorated(checkpoint.id, file, status));
+    item.id = entry.path;
+    item.label = basename(entry.path);
+    item.checkboxState = checkbox(this.ticked.has(entry.path));
+    const reason = entry.reason === 'yours' ? undefined : entry.reason;
+    item.description = [entry.yours === true ? 'your edit' : '', reason ?? '']
+      .filter((word) => word !== '')
+      .join(' · ');
+    const will = { deleted: 'will be deleted', added: 'will come back' }[status as string] ?? 'will be written';
+    const yours = entry.yours === true ? '\nIt holds changes that you made yourself.' : '';
+    item.tooltip = `${entry.path} ${acts(entry) ? will : 'is left as it is unless ticked'}${yours}`;
+    item.accessibilityInformation = { label: `${basename(entry.path)} in ${dirname(entry.path)}, ${will}` };
+    const [left, right] = this.sides(entry);
+    item.command = {
+      command: 'vscode.diff',
+      title: 'Show What Would Change',
+      arguments: [
+        left ?? nothingUri(file),
+        right ?? nothingUri(file),
+        `${basename(entry.path)} (Now ↔ After Restore)`,
+        { preview: true, preserveFocus: true },
+      ],
+    };
+    return item;
+  }
+
+  private tick(items: ReadonlyArray<[PlanNode, vscode.TreeItemCheckboxState]>): void {
+    for (const [node, state] of items)
+      for (const { path } of filesOf(node))
+        if (state === vscode.TreeItemCheckboxState.Checked) this.ticked.add(path);
+        else this.ticked.delete(path);
+    // The folders above, and all below a folder, follow.
+    const tops = items.map(([node]) => node.top ?? node);
+    for (const top of new Set(tops)) this.changed.fire(top);
+    this.describe();
+  }
+
+  private describe(): void {
+    const files = plural(this.entries.length, 'file');
+    this.view.description = shortTitle(this.target.checkpoint);
+    this.view.message = `${this.ticked.size} of ${files} will be restored. ✓ above restores them, ✕ cancels.`;
+  }
+
+  private statusOf(entry: PlanEntry): ChangeStatus {
+    if (entry.action === 'delete') return 'deleted';
+    return this.now.has(entry.path) ? 'modified' : 'added';
+  }
+
+  private sides(entry: PlanEntry): [now: vscode.Uri | undefined, after: vscode.Uri | undefined] {
+    const { root, checkpoint } = this.target;
+    const file = root.toUri(entry.path);
+    const status = this.statusOf(entry);
+    return [status === 'added' ? undefined : file, status === 'deleted' ? undefined : snapshotUri(checkpoint.id, file)];
+  }
+}
+
+const checkbox = (on: boolean): vscode.TreeItemCheckboxState =>
+  on ? vscode.TreeItemCheckboxState.Checked : vscode.TreeItemCheckboxState.Unchecked;
+
+const childrenOf = (tree: PathFolder<PlanEntry>, top: PlanFolder | undefined): PlanNode[] => [
+  ...tree.folders.map((folder) => folderOf(folder, top)),
+  ...tree.files.map((entry): PlanFile => ({ kind: 'file', entry, top })),
+];
+
+const folderOf = (tree: PathFolder<PlanEntry>, top: PlanFolder | undefined): PlanFolder => {
+  const folder: PlanFolder = { kind: 'folder', path: tree.path, label: tree.label, children: [], top };
+  folder.children = childrenOf(tree, top ?? folder);
+  return folder;
+};
+
+const filesOf = (node: PlanNode): PlanEntry[] => (node.kind === 'file' ? [node.entry] : node.children.flatMap(filesOf));

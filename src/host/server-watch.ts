@@ -1,0 +1,148 @@
+import * as vscode from 'vscode';
+import { anchorBefore, anchorNow } from '../core/anchors';
+import type { CreateOptions } from '../core/api';
+import { loadConfig } from '../core/config';
+import type { SessionEvent, SessionGateway } from '../core/sessions';
+import { isWanted } from '../core/triggers';
+import { turnAt, turnInfo, turnsOf } from '../core/turns';
+import type { Plugin } from './plugin';
+import type { Root } from './root';
+import type { Workspaces } from './workspaces';
+
+/** A terminal needs a moment until its server listens. */
+const patience = 5000;
+/** Coming back to the window is a good moment to look again, but not each time. */
+const lookAgainAfter = 30_000;
+
+/**
+ * Points without the plugin: from the events of a server that runs anyway. They may be late, since nobody waits for
+ * them; the timeline says so. Nothing is started for it, and with the plugin installed nothing is done.
+ */
+export class ServerWatch implements vscode.Disposable {
+  private readonly changed = new vscode.EventEmitter<void>();
+  /** A server is followed, or not any more. */
+  readonly onDidChange = this.changed.event;
+  private readonly following = new Map<Root, AbortController>();
+  private readonly subscriptions: vscode.Disposable[];
+  private readonly timers = new Set<NodeJS.Timeout>();
+  private lookedAt = 0;
+  private tail: Promise<unknown> = Promise.resolve();
+
+  constructor(
+    private readonly workspaces: Workspaces,
+    private readonly plugin: Plugin,
+    private readonly log: vscode.LogOutputChannel,
+  ) {
+    this.subscriptions = [
+      this.changed,
+      workspaces.onDidChangeRoots(() => this.look()),
+      vscode.window.onDidOpenTerminal(() => this.lookLater()),
+      vscode.window.onDidChangeWindowState(({ focused }) => {
+        if (focused && Date.now() - this.lookedAt > lookAgainAfter) this.look();
+      }),
+    ];
+  }
+
+  /** Roots whose points come this way now. */
+  get active(): readonly Root[] {
+    return [...this.following.keys()];
+  }
+
+  dispose(): void {
+    for (const timer of this.timers) clearTimeout(timer);
+    for (const controller of this.following.values()) controller.abort();
+    vscode.Disposable.from(...this.subscriptions).dispose();
+  }
+
+  private lookLater(): void {
+    const timer = setTimeout(() => {
+      this.timers.delete(timer);
+      this.look();
+    }, patience);
+    this.timers.add(timer);
+  }
+
+  private look(): void {
+    this.lookedAt = Date.now();
+    void this.lookNow().catch((error: unknown) => this.log.warn(`no server is followed: ${String(error)}`));
+  }
+
+  private async lookNow(): Promise<void> {
+    const roots = this.workspaces.current;
+    for (const [root, controller] of this.following)
+      if (!roots.includes(root) || !(await this.isWanted())) {
+        controller.abort();
+        this.following.delete(root);
+      }
+    if (!(await this.isWanted())) return;
+    for (const root of roots) {
+      if (this.following.has(root)) continue;
+      const gateway = await root.sessions.runningWithoutPlugin();
+      // Asked again: another look may have been faster while the server was probed.
+      if (gateway !== null && !this.following.has(root)) this.follow(root, gateway);
+    }
+  }
+
+  private async isWanted(): Promise<boolean> {
+    return vscode.workspace.isTrusted && (await this.plugin.state()) === 'absent';
+  }
+
+  private follow(root: Root, gateway: SessionGateway): void {
+    const controller = new AbortController();
+    this.following.set(root, controller);
+    this.changed.fire();
+    this.log.info(`following the server at ${gateway.url} for ${root.api.root}: the plugin is not installed`);
+    gateway
+      .events((event) => this.hear(root, gateway, event, controller), controller.signal)
+      .catch((error: unknown) => this.log.warn(`following the server ended: ${String(error)}`))
+      .finally(() => {
+        if (this.following.get(root) !== controller) return;
+        this.following.delete(root);
+        this.changed.fire();
+      });
+  }
+
+  private hear(root: Root, gateway: SessionGateway, event: SessionEvent, controller: AbortController): void {
+    if (event.type === 'lost') {
+      // The next look finds the server again, or another one.
+      controller.abort();
+      this.lookLater();
+      return;
+    }
+    if (event.type !== 'prompt' && event.type !== 'idle') return;
+    this.tail = this.tail.then(async () => {
+      try {
+        await makePoint(root, gateway, event);
+      } catch (error) {
+        this.log.warn(`a point from the server's events was not made: ${String(error)}`);
+      }
+    });
+  }
+}
+
+const makePoint = async (
+  root: Root,
+  gateway: SessionGateway,
+  event: Extract<SessionEvent, { type: 'prompt' | 'idle' }>,
+): Promise<void> => {
+  const trigger = event.type === 'prompt' ? 'turn' : 'idle';
+  const { config } = loadConfig(root.api.root, root.api.folder);
+  if (!isWanted(config.automatic, trigger)) return;
+  const info = await gateway.get(event.session);
+  // One server serves many folders; a sub-agent works for its parent's turn.
+  if (info.parentId !== null || !isInside(root, info.directory)) return;
+  const messages = await gateway.messages(event.session);
+  const turns = turnsOf(messages);
+  const turn = event.type === 'prompt' ? turnAt(turns, event.messageId) : turns.at(-1);
+  if (turn === null || turn === undefined) return;
+  const point: CreateOptions = {
+    trigger,
+    session: event.type === 'prompt' ? anchorBefore(info, messages, event.messageId) : anchorNow(info, messages),
+    turn: turnInfo(turn),
+    metadata: { late: true },
+  };
+  await root.api.create({ ...point, automatic: true });
+};
+
+const isInside = (root: Root, directory: string): boolean =>
+  directory === root.api.root || root.toRelative(vscode.Uri.file(directory)) !== undefined;
