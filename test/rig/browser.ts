@@ -78,11 +78,9 @@ export class Workbench {
   async command(title: string): Promise<void> {
     for (let attempt = 1; ; attempt += 1) {
       try {
-        await this.openPalette();
-        await this.quickInput.locator('input.input').fill(`>${title}`);
+        await this.ask(`>${title}`);
         const row = this.quickRows.filter({ has: this.page.locator('.label-name', { hasText: exactly(title) }) });
-        await row.first().waitFor({ timeout: 10_000 });
-        await row.first().click();
+        await row.first().click({ timeout: 10_000 });
         return;
       } catch (error) {
         if (attempt === 4) throw new Error(`the palette has no command “${title}”`, { cause: error });
@@ -93,8 +91,7 @@ export class Workbench {
 
   /** Whether the palette offers a command, without running it. */
   async offers(title: string): Promise<boolean> {
-    await this.openPalette();
-    await this.quickInput.locator('input.input').fill(`>${title}`);
+    await this.ask(`>${title}`);
     // The list is never empty ("No matching commands"), so a first row means that the filter has run.
     await this.quickRows.first().waitFor();
     const labels = await this.quickRows.locator('.label-name').allInnerTexts();
@@ -102,12 +99,14 @@ export class Workbench {
     return labels.some((label) => label.trim() === title);
   }
 
-  private async openPalette(): Promise<void> {
+  /** Opens the palette and types. It closes when something else takes the focus in between: then it is opened again. */
+  private async ask(text: string): Promise<void> {
     const input = this.quickInput.locator('input.input');
-    for (let attempt = 1; attempt <= 10; attempt += 1) {
+    for (let attempt = 1; ; attempt += 1) {
       await this.page.keyboard.press('F1');
       try {
         await input.waitFor({ state: 'visible', timeout: 2000 });
+        await input.fill(text, { timeout: 1000 });
         return;
       } catch (error) {
         if (attempt === 10) throw error;
@@ -247,8 +246,7 @@ export class Workbench {
 
   /** By the quick open that everybody uses. */
   async openFile(path: string): Promise<void> {
-    await this.openPalette();
-    await this.quickInput.locator('input.input').fill(path);
+    await this.ask(path);
     await this.quickRows
       .filter({ hasText: path.split('/').pop() ?? path })
       .first()
