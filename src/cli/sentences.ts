@@ -40,6 +40,9 @@ export const waysOut: Record<CliReason, string> = {
   'fork-mismatch': 'The original session is as it was. Try again, or restore only the files: `--scope files`.',
   'needs-confirmation': 'Add `--yes` to go ahead without being asked.',
   'not-supported': 'Nothing was changed.',
+  'no-backup':
+    'Set OPENCODE_BACKUP_PATH, or `backup.path` in the global configuration; `opencode-checkpoints backup status` suggests folders.',
+  'backup-failed': 'Nothing that was saved is harmed. `opencode-checkpoints backup status` tells how it stands.',
   usage: 'See `opencode-checkpoints --help`.',
   internal: 'This is a fault of opencode-checkpoints, not of yours. Set OPENCODE_CHECKPOINTS_DEBUG=1 to see where.',
 };

@@ -32,6 +32,8 @@ export const reasons = [
   'fork-mismatch',
   'needs-confirmation',
   'not-supported',
+  'no-backup',
+  'backup-failed',
 ] as const;
 export type Reason = (typeof reasons)[number];
 

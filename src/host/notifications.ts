@@ -140,6 +140,16 @@ export const advice: Record<Reason, Advice> = {
     wayOut: 'The log says why.',
     action: openLog,
   },
+  'no-backup': {
+    sentence: 'Sessions are not backed up.',
+    wayOut: 'Name a folder for the backup, one that a cloud client keeps for instance.',
+    action: settingsOf('backup.path'),
+  },
+  'backup-failed': {
+    sentence: 'The session backup failed.',
+    wayOut: 'Nothing that was saved is harmed.',
+    action: openLog,
+  },
 };
 
 /** The sentence, the particular (unless it only repeats it) and the way out. */
