@@ -1,5 +1,14 @@
 import type { ListFilter } from './api';
-import type { Change, Checkpoint, CheckpointId, GitFacet, Lane, PathReason, RestoreRecord } from './model';
+import type {
+  Change,
+  Checkpoint,
+  CheckpointId,
+  GitFacet,
+  Lane,
+  PathReason,
+  RestoreRecord,
+  RestoreScope,
+} from './model';
 
 /** One file or link of a snapshot. */
 export interface FileVersion {
@@ -99,8 +108,10 @@ export interface SnapshotStore {
   exclusively<T>(purpose: string, waitMs: number, signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T>;
   /** Writes and deletes exactly these paths; journalled, verified. The caller holds the exclusive lease. */
   apply(request: ApplyRequest): Promise<ApplyResult>;
-  /** Finishes or rolls back a restore that died; null when there was none. */
-  recover(): Promise<RecoveryReport | null>;
+  /** The task of a restore with `keepJournal` is done, too. */
+  closeJournal(): void;
+  /** Finishes or rolls back a restore that died; null when there was none. `rest`, with the lease held, finishes what is not files. */
+  recover(rest: (report: RecoveryReport) => Promise<void>): Promise<RecoveryReport | null>;
 
   /** Bytes that only these commits need: what deleting them would free. */
   ownBytes(commits: string[], others: string[]): Promise<number>;
@@ -125,6 +136,8 @@ export interface ApplyRequest {
   record: Omit<RestoreRecord, 'restored' | 'deleted' | 'skipped' | 'touched'>;
   /** A tree from elsewhere: links out of the root are refused. */
   foreign: boolean;
+  /** The task follows: the journal stays until `closeJournal`, so that a death in between is finished, too. */
+  keepJournal?: boolean;
   signal?: AbortSignal;
   onProgress?: (progress: { done: number; total: number }) => void;
 }
@@ -139,6 +152,9 @@ export interface ApplyResult {
 export interface RecoveryReport {
   outcome: 'finished' | 'rolled-back';
   safety: CheckpointId;
+  /** What the restore was to bring back, and where from. */
+  target: CheckpointId | null;
+  scope: RestoreScope[];
   restored: string[];
   deleted: string[];
   /** Edited after the crash: left as they are. */

@@ -1,6 +1,7 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { RestoreOptions } from './api';
 import { hasAllPaths, userChanged } from './attribution';
-import type { ConversationPort, RestoredFiles } from './conversation';
+import type { ConversationPort } from './conversation';
 import { CheckpointsError } from './errors';
 import type {
   Checkpoint,
@@ -12,7 +13,7 @@ import type {
   TaskState,
 } from './model';
 import { isMassDelete, planFiles, planFolders } from './plan';
-import type { CaptureFacts, FileChange, SnapshotStore } from './ports';
+import type { CaptureFacts, FileChange, RecoveryReport, SnapshotStore } from './ports';
 
 /** How many of the newest checkpoints are asked who changed a path last. */
 const attributionWindow = 200;
@@ -236,8 +237,10 @@ export class Restorer {
       record: { operation: job.operation, target: target.id, scope, session: null, kept: kept.length },
       foreign: target.origin !== null,
     };
+    const withTask = scope.includes('task');
     const result = await this.store.apply({
       ...applied,
+      keepJournal: withTask,
       tree: facts.tree,
       changes: planned.changes,
       makeFolders: folders.make,
@@ -246,11 +249,20 @@ export class Restorer {
       onProgress: options.onProgress,
     });
     const session = await this.orElse(
-      () => this.taskAndConversation(job, result),
+      async () => {
+        if (withTask) {
+          await this.task?.replace(target.task);
+          this.store.closeJournal();
+        }
+        return scope.includes('conversation')
+          ? this.talk().fork(target, scope.includes('files') ? result : null)
+          : null;
+      },
       async () => {
         const touched = new Set([...result.restored, ...result.deleted]);
         await this.store.apply({
           ...applied,
+          record: { ...applied.record, scope: ['files'] },
           tree: result.tree,
           changes: planned.changes
             .filter((change) => touched.has(change.path))
@@ -258,7 +270,7 @@ export class Restorer {
           makeFolders: folders.remove,
           removeFolders: folders.make,
         });
-        if (scope.includes('task')) await this.task?.replace(safety.task);
+        if (withTask) await this.task?.replace(safety.task);
         await this.store.update(safety.id, (checkpoint) => ({ ...checkpoint, restore: null }), { exclusive: true });
       },
     );
@@ -279,13 +291,13 @@ export class Restorer {
     };
   }
 
-  private async taskAndConversation(
-    { target, scope }: RestoreJob,
-    files: RestoredFiles,
-  ): Promise<{ id: string } | null> {
-    if (scope.includes('task')) await this.task?.replace(target.task);
-    if (!scope.includes('conversation')) return null;
-    return this.talk().fork(target, scope.includes('files') ? files : null);
+  /** After a death: the task as well, unless somebody changed it since. A conversation is forked only by those who see the answer. */
+  async finishTask({ target, safety, scope }: RecoveryReport): Promise<void> {
+    if (!scope.includes('task') || !this.task || target === null) return;
+    const [to] = await this.store.read([target]);
+    const [before] = await this.store.read([safety]);
+    if (!to || !before || !isDeepStrictEqual(await this.task.read(), before.task)) return;
+    await this.task.replace(to.task);
   }
 
   /** Rolls back when `work` fails; a rollback that fails, too, is told together with the reason for it. */

@@ -78,7 +78,7 @@ export class Workspace implements WorkspaceApi {
 
   /** Finishes what a crash left. Every host calls it first. */
   async recover(): Promise<RecoveryReport | null> {
-    this.recovered = (await this.store.recover()) ?? this.recovered;
+    this.recovered = (await this.store.recover((report) => this.restorer.finishTask(report))) ?? this.recovered;
     return this.recovered;
   }
 

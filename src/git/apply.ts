@@ -52,7 +52,7 @@ export async function applyFiles(store: GitStore, request: ApplyRequest): Promis
   const skipped = [...refused, ...result.skipped];
   await fillIn(store, journal, { ...result, skipped });
   rmSync(stage, { recursive: true, force: true });
-  removeJournal(store.layout.journal);
+  if (!request.keepJournal) removeJournal(store.layout.journal);
   return { ...result, skipped };
 }
 
@@ -236,20 +236,24 @@ function sameVersion(a: FileVersion | null | 'unreadable', b: FileVersion | null
  * A journal without its process: what was only staged is dropped, what was begun is finished. A path that is
  * neither what it was nor what it should become was edited since: it is kept, and named.
  */
-export async function recoverRestore(store: GitStore): Promise<RecoveryReport | null> {
+export async function recoverRestore(
+  store: GitStore,
+  rest: (report: RecoveryReport) => Promise<void>,
+): Promise<RecoveryReport | null> {
   if (!existsSync(store.layout.journal)) return null;
   return store.exclusively('recovery', 30_000, undefined, async () => {
     const journal = readJournal(store.layout.journal);
     if (!journal) return null;
     const report = journal.phase === 'staging' ? dropped(journal) : await finished(store, journal);
+    if (report.outcome === 'finished') await rest(report);
     rmSync(journal.stage, { recursive: true, force: true });
     removeJournal(store.layout.journal);
     return report;
   });
 }
 
-function dropped(journal: Journal): RecoveryReport {
-  return { outcome: 'rolled-back', safety: journal.safety, restored: [], deleted: [], kept: [] };
+function dropped({ safety, record: { target, scope } }: Journal): RecoveryReport {
+  return { outcome: 'rolled-back', safety, target, scope, restored: [], deleted: [], kept: [] };
 }
 
 async function finished(store: GitStore, journal: Journal): Promise<RecoveryReport> {
@@ -274,5 +278,7 @@ async function finished(store: GitStore, journal: Journal): Promise<RecoveryRepo
   const result = await finish(store, files, journal, { done, skipped: [] });
   kept.push(...outcome.skipped, ...result.skipped);
   await fillIn(store, journal, { ...result, skipped: kept });
-  return { outcome: 'finished', safety: journal.safety, restored: result.restored, deleted: result.deleted, kept };
+  const { safety, record } = journal;
+  const { restored, deleted } = result;
+  return { outcome: 'finished', safety, target: record.target, scope: record.scope, restored, deleted, kept };
 }

@@ -18,6 +18,7 @@ import { baseMessage, decodeBase, emptyBase, type Base, type BaseState } from '.
 import { normalisePaths } from './capture';
 import { describeChanges } from './changes';
 import { diagnose } from './doctor';
+import { removeJournal } from './journal';
 import { storeFailure, type Layout, type WorkspaceFile } from './layout';
 import { Leases, type Lease } from './leases';
 import { collect, storeSizes } from './maintenance';
@@ -418,8 +419,12 @@ export class GitStore implements SnapshotStore {
     return applyFiles(this, request);
   }
 
-  recover(): Promise<RecoveryReport | null> {
-    return recoverRestore(this);
+  closeJournal(): void {
+    removeJournal(this.layout.journal);
+  }
+
+  recover(rest: (report: RecoveryReport) => Promise<void> = async () => undefined): Promise<RecoveryReport | null> {
+    return recoverRestore(this, rest);
   }
 
   async ownBytes(commits: string[], others: string[]): Promise<number> {

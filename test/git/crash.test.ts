@@ -1,6 +1,8 @@
 import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { TaskService } from '../../src/core/task-service';
+import { TaskStore } from '../../src/core/task-store';
 import { gitBytes, picture, sandbox, type Sandbox } from './rig';
 import { worker } from './worker';
 
@@ -18,11 +20,13 @@ async function twoStates(): Promise<{
   box.write('edited.txt', 'old');
   box.write('gone/deep.txt', 'deep');
   box.write('swap', 'file');
-  const workspace = await box.open();
+  const workspace = await box.open({ task });
+  await task(workspace.folder, box.root).replace({ title: 'old' });
   await workspace.create({ name: 'old' });
   const old = picture(box.root);
   box.write('edited.txt', 'new');
   box.sh('rm -r gone swap && mkdir swap && echo in > swap/in.txt && echo made > made.txt && mkdir hollow');
+  await task(workspace.folder, box.root).replace({ title: 'new' });
   await workspace.create({ name: 'new' });
   const fresh = picture(box.root);
   await workspace.close();
@@ -41,6 +45,9 @@ async function twoStates(): Promise<{
     },
   };
 }
+
+const task = (folder: string, root: string): TaskService =>
+  new TaskService(new TaskStore({ folder, root, exportState: false }));
 
 /** All calls with CRASH_EVERY=1; else about this many of them, spread over the operation. */
 const samples = process.env.CRASH_EVERY === '1' ? Infinity : 14;
@@ -133,6 +140,19 @@ describe('a process that dies', () => {
       await workspace.close();
     });
     expect([...outcomes].sort()).toEqual(['finished', 'none', 'rolled-back']);
+  });
+
+  it('in a restore of files and task brings both back, or neither', async () => {
+    const { box, old, fresh, reset } = await twoStates();
+    const seen = new Set<string>();
+    await atEveryCall(box, ['restore-task', 'old'], reset, async (at) => {
+      const workspace = await box.open({ task });
+      const title = (await task(workspace.folder, box.root).read())?.title;
+      seen.add(title ?? 'none');
+      expect([at, title, picture(box.root)]).toEqual([at, title, title === 'old' ? old : fresh]);
+      await workspace.close();
+    });
+    expect([...seen].sort()).toEqual(['new', 'old']);
   });
 
   it('in a restore, and the user edits before the next start: the edit is kept and named', async () => {
