@@ -64,6 +64,21 @@ function indexOf(session: string, messages: readonly SessionMessage[], messageId
   return index;
 }
 
+/** The first `count` messages, for a count that somebody else made; null when there are not that many. */
+export function anchorAtCount(
+  info: Described,
+  messages: readonly SessionMessage[],
+  count: number,
+): SessionAnchor | null {
+  const belonging = messages.filter((message) => message.role !== 'other' && !message.reverted);
+  return belonging.length < count ? null : anchorOf(info, belonging.slice(0, count));
+}
+
+/** The last of the first `count` user and assistant messages; undefined when there are fewer, or none is asked for. */
+export function messageAt(messages: readonly SessionMessage[], count: number): SessionMessage | undefined {
+  return messages.filter((message) => message.role !== 'other' && !message.reverted)[count - 1];
+}
+
 export interface ForkPoint {
   /** Fork before this message; null copies all. */
   before: string | null;

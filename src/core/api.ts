@@ -1,3 +1,4 @@
+import type { ImportedCheckpoint } from './imported';
 import type {
   Cause,
   Change,
@@ -22,6 +23,9 @@ export interface WorkspaceApi {
   /** A new checkpoint; null when an automatic one had nothing to say. */
   create(options: CreateOptions & { automatic: true }): Promise<Checkpoint | null>;
   create(options?: CreateOptions): Promise<Checkpoint>;
+
+  /** Checkpoints that another program made, with their own times; one that is here already stays as it is and is named in `known`. */
+  adopt(imports: readonly ImportedCheckpoint[]): Promise<{ added: Checkpoint[]; known: Checkpoint[] }>;
 
   /** Newest first. */
   list(filter?: ListFilter): Promise<Checkpoint[]>;
@@ -141,7 +145,7 @@ export interface WorkspaceEvent {
 }
 
 export interface Operation {
-  kind: 'capture' | 'restore' | 'undo' | 'redo' | 'revert-turn' | 'prune' | 'doctor';
+  kind: 'capture' | 'import' | 'restore' | 'undo' | 'redo' | 'revert-turn' | 'prune' | 'doctor';
   startedAt: number;
   title: string;
 }

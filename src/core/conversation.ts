@@ -33,6 +33,7 @@ export class GatewayConversation implements ConversationPort {
     const { session, point, messages } = await locateAnchor(await this.gateway(), {
       anchor,
       at: Date.parse(target.createdAt),
+      byCount: target.trigger === 'import',
       directory: this.directory,
     });
     return { session, messageCount: point.count, currentCount: counted(messages).length };
@@ -55,6 +56,7 @@ export class GatewayConversation implements ConversationPort {
     const { session } = await forkAt(await this.gateway(), {
       anchor: anchorOf(target),
       at: Date.parse(target.createdAt),
+      byCount: target.trigger === 'import',
       directory: this.directory,
       title: target.title,
       checkpoint: target.id,

@@ -1,4 +1,4 @@
-import { anchorInFork, counted, forkPoint, type ForkPoint } from './anchors';
+import { anchorInFork, counted, forkPoint, messageAt, type ForkPoint } from './anchors';
 import { CheckpointsError } from './errors';
 import { forksOf, originKey, type ForkOrigin } from './lineage';
 import { LineageReader } from './lineage-reader';
@@ -10,6 +10,8 @@ export interface ForkRequest {
   anchor: Pick<SessionAnchor, 'id' | 'messageId' | 'messageCount'>;
   /** The checkpoint's time in milliseconds. */
   at?: number;
+  /** No message is named: the anchor's is the one that its count leads to. So other programs kept theirs. */
+  byCount?: boolean;
   /** Where forks of a session that is gone are looked for. */
   directory: string;
   title: string;
@@ -31,12 +33,15 @@ export interface ForkOutcome {
 /** Where an anchor's messages still are. Throws `session-missing` or `message-missing` when nowhere. */
 export async function locateAnchor(
   gateway: SessionGateway,
-  request: Pick<ForkRequest, 'anchor' | 'at' | 'directory'>,
+  request: Pick<ForkRequest, 'anchor' | 'at' | 'byCount' | 'directory'>,
 ): Promise<{ session: string; point: ForkPoint; messages: SessionMessage[] }> {
-  const { anchor, at, directory } = request;
+  const { at, directory } = request;
+  let { anchor } = request;
   let reason: CheckpointsError;
   try {
     const messages = await gateway.messages(anchor.id);
+    if (request.byCount && anchor.messageId === null)
+      anchor = { ...anchor, messageId: messageAt(messages, anchor.messageCount)?.id ?? null };
     return { session: anchor.id, point: forkPoint(anchor, messages, at), messages };
   } catch (error) {
     if (!CheckpointsError.is(error, 'session-missing') && !CheckpointsError.is(error, 'message-missing')) throw error;

@@ -60,6 +60,8 @@ export interface FilesFacet {
   emptyDirs: string[];
   /** Paths a scan found changed though nobody had named them since the scan before. */
   uncertain?: string[];
+  /** The tree holds these paths and says nothing about any other (imported ones; none: no files at all). Left out: it holds everything. */
+  only?: string[];
 }
 
 export interface GitFacet {

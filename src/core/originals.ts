@@ -1,5 +1,6 @@
 import type { WorkspaceApi } from './api';
 import { CheckpointsError } from './errors';
+import { isWhole } from './files-facet';
 import type { Change, Checkpoint, CheckpointId } from './model';
 
 /** The first version of a file that a session changed: it is in `checkpoint`, or was not there at all when the session made it. */
@@ -60,7 +61,7 @@ export function traceOriginals(steps: readonly Step[], session: string | null): 
 
 /** Without a session: the newest one that made a checkpoint here. */
 export async function findOriginals(workspace: WorkspaceApi, wanted?: string): Promise<Originals> {
-  const newestFirst = (await workspace.list()).filter((one) => one.origin === null);
+  const newestFirst = (await workspace.list()).filter((one) => one.origin === null && isWhole(one));
   const session = wanted ?? newestFirst.find((one) => one.session)?.session?.id ?? null;
   if (wanted !== undefined && !newestFirst.some((one) => one.session?.id === wanted))
     throw new CheckpointsError('session-missing', `No checkpoint of session ${wanted} is here`);

@@ -61,8 +61,8 @@ export function planFolders(
   now: Pick<CaptureFacts, 'emptyDirs'>,
   covers: (path: string) => boolean,
 ): FolderPlan {
-  // The fast lane does not look at folders, so it cannot say what they were.
-  if (target.files.lane === 'paths') return { make: [], remove: [] };
+  // The fast lane does not look at folders, so it cannot say what they were; nor can what holds single files.
+  if (target.files.lane === 'paths' || target.files.only) return { make: [], remove: [] };
   const then = new Set(target.files.emptyDirs);
   return {
     make: target.files.emptyDirs.filter(covers),

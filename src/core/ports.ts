@@ -75,6 +75,9 @@ export interface SnapshotStore {
   /** What is on disk now, without a checkpoint. */
   peek(signal?: AbortSignal): Promise<CaptureFacts>;
 
+  /** Publishes checkpoints that hold given files instead of the workspace's; one whose id is here already is left as it is. */
+  adopt(requests: readonly AdoptRequest[]): Promise<{ added: Checkpoint[]; known: Checkpoint[] }>;
+
   /** id -> commit of all local checkpoints. */
   refs(): Map<CheckpointId, string>;
   read(ids: CheckpointId[]): Promise<Checkpoint[]>;
@@ -122,6 +125,25 @@ export interface SnapshotStore {
   collect(waitMs: number): Promise<{ freedBytes: number }>;
   doctor(repair: boolean): Promise<Array<{ reason: string; message: string; repaired: boolean }>>;
   close(): Promise<void>;
+}
+
+/** A file as another program kept it. Read when it is needed: there may be many, and most may be here already. */
+export interface GivenFile {
+  /** Relative to the root. */
+  path: string;
+  read(): Promise<Uint8Array>;
+}
+
+export interface AdoptRequest {
+  files: readonly GivenFile[];
+  compose(facts: AdoptedFiles): Checkpoint;
+}
+
+/** What of the given files is in the store, and what stayed out and why. */
+export interface AdoptedFiles {
+  tree: string;
+  paths: string[];
+  skipped: PathReason[];
 }
 
 export interface ApplyRequest {

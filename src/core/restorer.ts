@@ -3,6 +3,7 @@ import type { RestoreOptions } from './api';
 import { hasAllPaths, userChanged } from './attribution';
 import type { ConversationPort } from './conversation';
 import { CheckpointsError } from './errors';
+import { hasFiles, isWhole } from './files-facet';
 import type {
   Checkpoint,
   PlanEntry,
@@ -73,6 +74,8 @@ export class Restorer {
 
   private check({ operation, target, scope }: Pick<RestoreJob, 'operation' | 'target' | 'scope'>): void {
     if (scope.length === 0) throw new CheckpointsError('invalid-argument', 'Nothing was chosen to be restored.');
+    if (scope.includes('files') && !hasFiles(target))
+      throw new CheckpointsError('no-files', `The checkpoint "${target.title}" has no files.`);
     if (scope.includes('conversation') && target.session === null)
       throw new CheckpointsError('no-conversation', `The checkpoint "${target.title}" has no conversation.`);
     if (scope.includes('task') && (!this.task || (target.task === null && operation === 'restore')))
@@ -89,7 +92,7 @@ export class Restorer {
     const { target, options } = job;
     const paths = options.paths ?? [];
     const all = job.changes ? await job.changes(facts) : await this.store.diff(facts.tree, target.files.tree, paths);
-    const only = job.only ? new Set(job.only) : null;
+    const only = job.only ? new Set(job.only) : target.files.only && !job.changes ? new Set(target.files.only) : null;
     const changes = only ? all.filter((change) => only.has(change.path)) : all;
     if (paths.length > 0) await this.checkPaths(paths, facts.tree, target.files.tree);
     const flags = look || options.keepUserEdits === true;
@@ -126,7 +129,7 @@ export class Restorer {
   private async yours(changes: FileChange[], facts: CaptureFacts): Promise<Set<string>> {
     if (changes.length === 0) return new Set();
     const ids = [...this.store.refs().keys()].sort().slice(-attributionWindow);
-    const checkpoints = await this.store.read(ids);
+    const checkpoints = (await this.store.read(ids)).filter(isWhole);
     const paths = async (from: string | null): Promise<Set<string>> =>
       new Set(from ? (await this.store.diff(from, facts.tree)).map((change) => change.path) : []);
     const full = await this.truncated(checkpoints);
@@ -164,7 +167,7 @@ export class Restorer {
     const later = [...this.store.refs().keys()].filter((id) => id > target.id).sort();
     for (const id of later) {
       const [record] = await this.store.read([id]);
-      if (record?.files.lane === 'scan') return new Set(record.files.uncertain ?? []);
+      if (record?.files.lane === 'scan' && isWhole(record)) return new Set(record.files.uncertain ?? []);
     }
     return new Set(facts.uncertain);
   }

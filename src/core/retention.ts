@@ -121,7 +121,7 @@ function groupByTurn(ordered: readonly Retained[]): TurnGroup[] {
   const current = new Map<string, number>();
   const groups = new Map<string, TurnGroup & { from: Trigger }>();
   for (const checkpoint of ordered) {
-    if (checkpoint.origin !== null) continue;
+    if (checkpoint.origin !== null || checkpoint.trigger === 'import') continue;
     const session = checkpoint.session?.id ?? null;
     const turn = turnOf(checkpoint, current);
     const key = JSON.stringify([session, turn]);

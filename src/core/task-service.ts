@@ -6,8 +6,7 @@ import type { TaskPort } from './restorer';
 import { mergeTask, synthesizedTask, taskKey, taskOverview, type Clamp, type TaskOverview } from './task';
 import { historyOf, isSave, savedAt, snapshotName, type HistoryEntry } from './task-format';
 import type { LoadedTask, TaskStore } from './task-store';
-import { oneLine, shorten } from './text';
-import { cleanName, maxNameLength } from './titles';
+import { cleanName, usableName } from './titles';
 
 export interface SaveTask {
   /** A named save outlives any number of automatic ones. */
@@ -159,16 +158,5 @@ export class TaskService implements TaskPort {
       task,
       metadata: { savedAt: time, source: 'checkpoint-history.json' },
     });
-  }
-}
-
-/** Another program's names know no rules; one that breaks ours is brought into form rather than lost. */
-function usableName(name: string): string | null {
-  try {
-    return cleanName(name);
-  } catch (error) {
-    if (!CheckpointsError.is(error, 'invalid-argument')) throw error;
-    const line = shorten(oneLine(name), maxNameLength);
-    return line === '' ? null : line;
   }
 }

@@ -46,7 +46,7 @@ function automaticTitle(input: TitleInput): string {
     case 'agent':
       return prompt === '' ? 'Agent checkpoint' : withSubject('Agent checkpoint', prompt);
     case 'import':
-      return 'Imported checkpoint';
+      return withSubject('Imported checkpoint', taskTitle(input));
   }
 }
 
@@ -99,6 +99,17 @@ export function cleanName(name: string): string {
       `A name has at most ${maxNameLength} characters; this one has ${length}. Put the rest in the description.`,
     );
   return clean;
+}
+
+/** Another program's names know no rules; one that breaks ours is brought into form rather than lost. */
+export function usableName(name: string): string | null {
+  try {
+    return cleanName(name);
+  } catch (error) {
+    if (!CheckpointsError.is(error, 'invalid-argument')) throw error;
+    const line = shorten(oneLine(name).normalize('NFC'), maxNameLength);
+    return line === '' ? null : line;
+  }
 }
 
 function invalid(message: string): CheckpointsError {

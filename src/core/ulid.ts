@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { CheckpointsError } from './errors';
 import type { CheckpointId } from './model';
 
@@ -39,6 +39,20 @@ export function nextId(newest: CheckpointId | null, now: number = Date.now()): C
   if (next <= maxValue) return encode(next);
   if (last < maxValue) return encode(last + 1n);
   throw new CheckpointsError('store-broken', `No id can follow ${newest}: delete the checkpoint that has it.`);
+}
+
+/**
+ * The id of something that was made elsewhere at a known time: in its place in the order of time, and the same whenever and wherever it is
+ * imported, since the rest comes from `origin`, which names it.
+ */
+export function importedId(origin: string, time: number): CheckpointId {
+  const rest = BigInt(
+    `0x${createHash('sha256')
+      .update(origin)
+      .digest('hex')
+      .slice(0, Number(randomBits) / 4)}`,
+  );
+  return encode((clampTime(time) << randomBits) | rest);
 }
 
 function random(bytes: number): bigint {

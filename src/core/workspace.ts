@@ -15,7 +15,9 @@ import type { Config } from './config';
 import type { ConversationPort } from './conversation';
 import { CheckpointsError } from './errors';
 import { Emitter } from './emitter';
+import { comparable, hasFiles, isWhole } from './files-facet';
 import { matches } from './filter';
+import { importRecord, type ImportedCheckpoint } from './imported';
 import type {
   Change,
   Checkpoint,
@@ -104,6 +106,23 @@ export class Workspace implements WorkspaceApi {
     });
   }
 
+  async adopt(imports: readonly ImportedCheckpoint[]): Promise<{ added: Checkpoint[]; known: Checkpoint[] }> {
+    return this.during('import', 'Importing checkpoints', async () => {
+      const result = await this.store.adopt(
+        imports.map(({ files = [], ...given }) => ({
+          files,
+          compose: (facts) => importRecord(given, facts, this.now()),
+        })),
+      );
+      if (result.added.length > 0)
+        this.announce(
+          'created',
+          result.added.map(({ id }) => id),
+        );
+      return result;
+    });
+  }
+
   /** An automatic point that equals the one before it in the same turn. The point before a prompt is always made. */
   private saysNothing(options: CreateOptions, facts: CaptureFacts): boolean {
     const { previous } = facts;
@@ -142,17 +161,33 @@ export class Workspace implements WorkspaceApi {
   async diff(from?: string, to?: string, options: DiffOptions = {}): Promise<DiffResult> {
     const left = await this.resolve(from ?? 'latest');
     const right = to === undefined ? null : await this.resolve(to);
+    const without = [left, right].find((one) => one !== null && !hasFiles(one));
+    if (without) throw new CheckpointsError('no-files', `The checkpoint "${without.title}" has no files.`);
     const tree = right ? right.files.tree : (await this.store.peek()).tree;
-    const result = await this.store.changes(left.files.tree, tree, options);
+    const paths = comparable(right ? [left, right] : [left], options.paths);
+    const result =
+      paths?.length === 0
+        ? { changes: [], ...(options.patch ? { patch: '' } : {}) }
+        : await this.store.changes(left.files.tree, tree, { ...options, paths });
     return { from: left.id, to: right?.id ?? null, ...result };
   }
 
   async changes(reference: string): Promise<Change[]> {
     const checkpoint = await this.resolve(reference);
-    const older = [...this.store.refs().keys()].filter((id) => id < checkpoint.id).sort();
-    const [previous] = older.length > 0 ? await this.store.read([older.at(-1)!]) : [];
+    if (!hasFiles(checkpoint)) return [];
+    // What holds single files has nothing before it: all of them are new.
+    const previous = isWhole(checkpoint) ? await this.wholeBefore(checkpoint.id) : null;
     const { changes } = await this.store.changes(previous?.files.tree ?? '', checkpoint.files.tree);
     return changes;
+  }
+
+  private async wholeBefore(id: CheckpointId): Promise<Checkpoint | null> {
+    const older = [...this.store.refs().keys()].filter((other) => other < id).sort();
+    for (const other of older.reverse()) {
+      const [found] = await this.store.read([other]);
+      if (found && isWhole(found)) return found;
+    }
+    return null;
   }
 
   async cat(reference: string, path: string): Promise<Uint8Array> {
@@ -245,7 +280,7 @@ export class Workspace implements WorkspaceApi {
 
   async revertTurn(reference: string, options: RestoreOptions = {}): Promise<RestoreResult> {
     const target = await this.resolve(reference);
-    const turn = turnAround(target, (await this.list()).filter((c) => c.origin === null).reverse());
+    const turn = turnAround(target, (await this.list()).filter((c) => c.origin === null && isWhole(c)).reverse());
     return this.during('revert-turn', `Reverting ${target.title}`, async () => {
       let conflicts: PathReason[] = [];
       const task = (await this.deps.task?.read()) ?? null;

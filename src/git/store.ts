@@ -1,9 +1,11 @@
 import { lstatSync } from 'node:fs';
 import { CheckpointsError } from '../core/errors';
 import type { Config } from '../core/config';
+import { isWhole } from '../core/files-facet';
 import type { Change, Checkpoint, CheckpointId } from '../core/model';
 import { pathsKept } from '../core/record';
 import type {
+  AdoptRequest,
   ApplyRequest,
   ApplyResult,
   CaptureFacts,
@@ -13,6 +15,7 @@ import type {
   RecoveryReport,
   SnapshotStore,
 } from '../core/ports';
+import { adoptAll } from './adopt';
 import { applyFiles, recoverRestore } from './apply';
 import { baseMessage, decodeBase, emptyBase, type Base, type BaseState } from './base';
 import { normalisePaths } from './capture';
@@ -158,10 +161,11 @@ export class GitStore implements SnapshotStore {
   private async previousOf(base: Base | null): Promise<CaptureFacts['previous']> {
     const known = base?.previous;
     if (known && this.refsOf.read(checkpointRefs + known.id)) return known;
-    const newest = [...this.refs().keys()].sort().at(-1);
-    if (!newest) return null;
-    const [record] = await this.read([newest]);
-    return record ? previousFrom(record) : null;
+    for (const id of [...this.refs().keys()].sort().reverse()) {
+      const [record] = await this.read([id]);
+      if (record && isWhole(record)) return previousFrom(record);
+    }
+    return null;
   }
 
   private async facts(
@@ -261,6 +265,12 @@ export class GitStore implements SnapshotStore {
     if (id && commits.checkpoint && !(await this.refsOf.swap(checkpointRefs + id, null, commits.checkpoint)))
       throw new CheckpointsError('conflict', `The checkpoint ${id} exists already.`);
     return true;
+  }
+
+  adopt(requests: readonly AdoptRequest[]): Promise<{ added: Checkpoint[]; known: Checkpoint[] }> {
+    return this.sharing('import', 30_000, undefined, () =>
+      adoptAll(this, requests, this.config(), (id) => checkpointRefs + id),
+    );
   }
 
   refs(): Map<CheckpointId, string> {

@@ -12,7 +12,7 @@ export function toRow(checkpoint: Checkpoint): TimelineRow {
     trigger,
     title: cut(title, titleLimit),
     facets: [
-      files.tree ? facetLetters.files : '',
+      files.only?.length === 0 ? '' : facetLetters.files,
       session ? facetLetters.conversation : '',
       task ? facetLetters.task : '',
       git ? facetLetters.git : '',

@@ -14,7 +14,7 @@ export function facets({ files, session, task, git }: Checkpoint): TemplateResul
   const changed = files.added + files.modified + files.deleted;
   const commit = git?.commit?.slice(0, 7);
   return html`<ul class="facets" aria-label="What this checkpoint holds">
-    ${facet('files', 'Files', files.tree ? (changed > 0 ? `${count(changed)} changed` : 'unchanged') : null, 'none')}
+    ${facet('files', 'Files', files.only?.length !== 0 ? (changed > 0 ? `${count(changed)} changed` : 'unchanged') : null, 'none')}
     ${facet('comment-discussion', 'Conversation', session && plural(session.messageCount, 'message'), 'none')}
     ${facet('tasklist', 'Task', task && (task.status ? statusLabel[task.status] : 'saved'), 'none')}
     ${facet(
