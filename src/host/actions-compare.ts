@@ -1,8 +1,10 @@
 import * as vscode from 'vscode';
 import { CheckpointsError } from '../core/errors';
 import type { Checkpoint } from '../core/model';
+import { turnAround } from '../core/turn-revert';
 import { compareCheckpoints, compareWithWorking, openChangeDiff, openWorkingDiff, type Target } from './diff';
-import { newestFirst, pickCheckpoint, targetOf, targetsOf } from './picker';
+import { shortTitle } from './labels';
+import { checkpointItems, newestFirst, pickCheckpoint, targetOf, targetsOf } from './picker';
 import type { Services } from './services';
 import { isTreeNode } from './tree-nodes';
 
@@ -38,15 +40,69 @@ export const comparePrevious = async ({ workspaces }: Services, argument: unknow
     same('nothing changed since the checkpoint before');
 };
 
-export const compareWith = async ({ workspaces }: Services, argument: unknown): Promise<void> => {
-  const target = await targetOf(workspaces, argument, 'Compare (1 of 2)');
+/** Any other checkpoint, and above them what one most often compares with. */
+export const compareWith = async (services: Services, argument: unknown): Promise<void> => {
+  const target = await targetOf(services.workspaces, argument, 'Compare (1 of 2)');
   if (target === undefined) return;
-  const other = await pickCheckpoint(
-    workspaces,
-    'Compare with…',
-    ({ root, checkpoint }) => root === target.root && checkpoint.id !== target.checkpoint.id,
+  const { session, turn } = target.checkpoint;
+  const { id } = target.checkpoint;
+  const shortcuts = [
+    { label: '$(files) Working Files', run: () => compareWorking(services, id) },
+    { label: '$(arrow-up) Previous Checkpoint', run: () => comparePrevious(services, id) },
+    ...(session === null
+      ? []
+      : [{ label: '$(comment-discussion) Start of the Session', run: () => compareSessionStart(services, id) }]),
+    ...(turn === null ? [] : [{ label: '$(comment) All of This Turn', run: () => compareTurn(services, id) }]),
+  ];
+  const others = await checkpointItems(
+    services.workspaces,
+    ({ root, checkpoint }) => root === target.root && checkpoint.id !== id,
   );
-  if (other !== undefined) await comparePair(target, other);
+  const chosen = await vscode.window.showQuickPick(
+    [
+      ...shortcuts,
+      { label: 'Checkpoints', kind: vscode.QuickPickItemKind.Separator },
+      ...others.map((item) => ({ ...item, run: () => comparePair(target, item.target) })),
+    ],
+    {
+      title: `Compare “${shortTitle(target.checkpoint)}” with…`,
+      placeHolder: 'Type to search by title, time or folder',
+      matchOnDescription: true,
+    },
+  );
+  if (chosen !== undefined && 'run' in chosen) await chosen.run();
+};
+
+/** What the session did up to here; for a row of a session: up to now. */
+export const compareSessionStart = async ({ workspaces }: Services, argument: unknown): Promise<void> => {
+  const group = isTreeNode(argument) && argument.type === 'session' ? argument : undefined;
+  const target = group === undefined ? await targetOf(workspaces, argument, 'Compare with Session Start') : undefined;
+  const root = group?.root ?? target?.root;
+  const session = group?.group.id ?? target?.checkpoint.session?.id;
+  if (root === undefined) return;
+  if (session === undefined)
+    throw new CheckpointsError('no-conversation', 'It was made outside of any session: there is no start to go by.');
+  const start = (await root.api.list({ session })).sort(newestFirst).at(-1);
+  if (start === undefined) throw new CheckpointsError('unknown-reference', 'The session has no checkpoint any more.');
+  if (target === undefined) {
+    if (!(await compareWithWorking({ root, checkpoint: start })))
+      same('the working files are as they were when the session began');
+  } else if (start.id === target.checkpoint.id)
+    throw new CheckpointsError('invalid-argument', 'This is the first checkpoint of its session.');
+  else if (!(await compareCheckpoints(root, start, target.checkpoint))) same('nothing changed since the session began');
+};
+
+/** All that one turn changed: from before its prompt to when it had ended, or to now. */
+export const compareTurn = async ({ workspaces }: Services, argument: unknown): Promise<void> => {
+  const target = await targetOf(workspaces, argument, 'Show Changes of This Turn');
+  if (target === undefined) return;
+  const { root, checkpoint } = target;
+  const { before, after } = turnAround(checkpoint, (await root.api.list()).sort(newestFirst).reverse());
+  const differs =
+    after === null
+      ? await compareWithWorking({ root, checkpoint: before })
+      : await compareCheckpoints(root, before, after);
+  if (!differs) same('this turn changed no files');
 };
 
 export const compareSelected = async (

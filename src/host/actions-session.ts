@@ -60,12 +60,15 @@ const placeOf = async (services: Services, argument: unknown): Promise<Place | u
 
 export const openSession = async (services: Services, argument: unknown): Promise<void> => {
   const place = await placeOf(services, argument);
-  if (place === undefined) return;
+  if (place !== undefined) await openSessionOf(place.root, place.session, place.title);
+};
+
+export const openSessionOf = async (root: Root, session: string, fallback = session): Promise<void> => {
   // Asked for first: a terminal that opens only to say that the session is gone helps nobody.
   const { title } = await withPatience('Asking OpenCode for the session', async () =>
-    (await place.root.sessions.gateway()).get(place.session),
+    (await root.sessions.gateway()).get(session),
   );
-  await place.root.sessions.open(place.session, title ?? place.title);
+  await root.sessions.open(session, title ?? fallback);
 };
 
 export const startServer = async ({ workspaces }: Services): Promise<void> => {

@@ -9,6 +9,7 @@ import * as task from './actions-task';
 import { commands, type CommandId, contextKeys } from './ids';
 import { restoreSelectedLines } from './line-restore';
 import { showError } from './notifications';
+import { targetOf } from './picker';
 import { search } from './search';
 import type { Services } from './services';
 import type { TimelineView } from './timeline-view';
@@ -39,6 +40,8 @@ const table = ({ services, timeline, setViewAsTree }: CommandOptions): Record<Ow
   [commands.comparePrevious]: (target) => compare.comparePrevious(services, target),
   [commands.compareWith]: (target) => compare.compareWith(services, target),
   [commands.compareSelected]: (target, selected) => compare.compareSelected(services, target, selected),
+  [commands.compareSessionStart]: (target) => compare.compareSessionStart(services, target),
+  [commands.compareTurn]: (target) => compare.compareTurn(services, target),
   [commands.openFileDiff]: (node) => compare.openFileDiff(services, node),
   [commands.openFile]: (node) => compare.openFile(services, node),
   [commands.restoreFile]: (place) => restore.restoreFile(services, place),
@@ -55,6 +58,10 @@ const table = ({ services, timeline, setViewAsTree }: CommandOptions): Record<Ow
   [commands.copyId]: (target) => edit.copyId(services, target),
   [commands.search]: () => search(services),
   [commands.openTimeline]: () => timeline.openEditor(),
+  [commands.revealInTimeline]: async (target) => {
+    const found = await targetOf(services.workspaces, target, 'Show in Timeline');
+    if (found !== undefined) timeline.reveal(found.root.api.root, found.checkpoint.id);
+  },
   [commands.showStatistics]: () => store.showStatistics(services),
   [commands.cleanUp]: () => store.cleanUp(services),
   [commands.doctor]: () => store.runDoctor(services),

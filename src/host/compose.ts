@@ -13,6 +13,7 @@ import { Plugin } from './plugin';
 import { RestoreFlow } from './restore-flow';
 import { ServerWatch } from './server-watch';
 import type { Services } from './services';
+import { SessionStates } from './session-states';
 import { writeSettings, writeStoreLocation } from './settings';
 import { SnapshotFileSystem } from './snapshot-fs';
 import { hasStore } from './startup';
@@ -40,7 +41,8 @@ export const compose = (context: vscode.ExtensionContext): Host => {
   const failed = (error: unknown): void => void showError(error, log);
   const workspaces = new Workspaces(workspaceOpener(context.extensionUri, log));
   const asTree = context.globalState.get<boolean>(viewAsTreeKey, false);
-  const tree = new CheckpointTree(workspaces, { asTree }, failed);
+  const states = new SessionStates(workspaces, log);
+  const tree = new CheckpointTree(workspaces, { asTree }, failed, states);
   const treeView = vscode.window.createTreeView(views.tree, {
     treeDataProvider: tree,
     canSelectMany: true,
@@ -51,7 +53,7 @@ export const compose = (context: vscode.ExtensionContext): Host => {
   const plugin = new Plugin(context, workspaces);
   const flow = new RestoreFlow(plan, log);
   const watch = new ServerWatch(workspaces, plugin, log);
-  const services: Services = { log, workspaces, tree, treeView, gutter, plugin, watch, flow };
+  const services: Services = { log, workspaces, tree, treeView, gutter, plugin, watch, states, flow };
   const timeline = new TimelineView(context.extensionUri, new HostTimeline(services), log);
   const setViewAsTree = async (on: boolean): Promise<void> => {
     await context.globalState.update(viewAsTreeKey, on);
@@ -75,6 +77,7 @@ export const compose = (context: vscode.ExtensionContext): Host => {
     new StatusBar(workspaces, tree),
     new TaskView(workspaces, failed),
     watch,
+    states,
     trackContext(workspaces, tree),
     vscode.window.registerFileDecorationProvider(new ChangeDecorations()),
     vscode.workspace.registerFileSystemProvider(snapshotScheme, new SnapshotFileSystem(workspaces), {

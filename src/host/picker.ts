@@ -24,22 +24,29 @@ export const checkpointItem = (target: Target, severalRoots: boolean): Checkpoin
   };
 };
 
-/** Asks for one of the checkpoints, newest first. */
+/** The checkpoints as rows of a pick, newest first. */
+export const checkpointItems = async (
+  workspaces: Workspaces,
+  accept: (target: Target) => boolean,
+): Promise<CheckpointItem[]> => {
+  const roots = await workspaces.all();
+  const lists = await Promise.all(
+    roots.map(async (root) => (await root.api.list()).map((checkpoint): Target => ({ root, checkpoint }))),
+  );
+  return lists
+    .flat()
+    .filter(accept)
+    .sort((a, b) => newestFirst(a.checkpoint, b.checkpoint))
+    .map((target) => checkpointItem(target, roots.length > 1));
+};
+
+/** Asks for one of the checkpoints. */
 export const pickCheckpoint = async (
   workspaces: Workspaces,
   title: string,
   accept: (target: Target) => boolean = () => true,
 ): Promise<Target | undefined> => {
-  const roots = await workspaces.all();
-  const items = (
-    await Promise.all(
-      roots.map(async (root) => (await root.api.list()).map((checkpoint): Target => ({ root, checkpoint }))),
-    )
-  )
-    .flat()
-    .filter(accept)
-    .sort((a, b) => newestFirst(a.checkpoint, b.checkpoint))
-    .map((target) => checkpointItem(target, roots.length > 1));
+  const items = await checkpointItems(workspaces, accept);
   if (items.length === 0) {
     vscode.window.showInformationMessage('There is no checkpoint to choose yet.');
     return undefined;

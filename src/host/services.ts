@@ -3,6 +3,7 @@ import type { Gutter } from './gutter';
 import type { Plugin } from './plugin';
 import type { RestoreFlow } from './restore-flow';
 import type { ServerWatch } from './server-watch';
+import type { SessionStates } from './session-states';
 import type { CheckpointTree } from './tree';
 import type { TreeNode } from './tree-nodes';
 import type { Workspaces } from './workspaces';
@@ -17,4 +18,5 @@ export interface Services {
   readonly gutter: Gutter;
   readonly plugin: Plugin;
   readonly watch: ServerWatch;
+  readonly states: SessionStates;
 }

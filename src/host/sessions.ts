@@ -8,6 +8,9 @@ import type { ConnectOptions, Connector } from '../opencode/connect';
 /** OpenCode as one workspace reaches it. Nothing is looked for or started before somebody needs a session. */
 export class Sessions {
   private connector: Promise<Connector> | undefined;
+  private readonly connected = new vscode.EventEmitter<void>();
+  /** A session was asked for: a server runs now, found or started. */
+  readonly onDidConnect = this.connected.event;
 
   constructor(
     private readonly root: string,
@@ -19,7 +22,23 @@ export class Sessions {
     // What an untrusted folder configures could start programs.
     if (!vscode.workspace.isTrusted)
       throw new CheckpointsError('not-supported', 'The folder is not trusted: OpenCode is not started for it.');
-    return (await this.connect()).gateway();
+    const gateway = await (await this.connect()).gateway();
+    this.connected.fire();
+    return gateway;
+  }
+
+  /** A server that runs already, ours or another's; null when there is none. Starts nothing; throws when a named one is silent. */
+  async running(): Promise<SessionGateway | null> {
+    if (!vscode.workspace.isTrusted) return null;
+    const inUse = await (await this.connector)?.inUse();
+    if (inUse) return inUse;
+    const [{ findServer }, { gatewayFor }] = await Promise.all([
+      import('../opencode/discovery'),
+      import('../opencode/connect'),
+    ]);
+    const options = this.options();
+    const server = await findServer(options);
+    return server === null ? null : gatewayFor(server, options);
   }
 
   /** A server that somebody else runs, and that has not loaded the plugin; null when there is none. Starts nothing. */

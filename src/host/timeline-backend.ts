@@ -4,7 +4,7 @@ import type { CheckpointId } from '../core/model';
 import type { DetailsSource, TimelineBackend, TimelineSource } from '../protocol/connect';
 import type { ActionResult, FindQuery, TimelineAction } from '../protocol/timeline';
 import { comparePair, comparePrevious, previousOf } from './actions-compare';
-import { startServer } from './actions-session';
+import { openSessionOf, startServer } from './actions-session';
 import { copyId, describe, removeTargets, rename, setPinned } from './actions-edit';
 import { createCheckpoint, createNamed } from './actions-create';
 import { compareWithWorking, openPreviousDiff, openWorkingDiff, type Target } from './diff';
@@ -14,6 +14,7 @@ import type { Root } from './root';
 import { reveal } from './search';
 import type { Services } from './services';
 import { timelineNotices } from './timeline-notices';
+import { sessionsOf } from './tree';
 
 /** What the timeline page asks for, answered by the same parts as the tree and the palette. */
 export class HostTimeline implements TimelineBackend {
@@ -28,8 +29,9 @@ export class HostTimeline implements TimelineBackend {
       workspaces: roots.map((candidate) => ({ id: idOf(candidate), name: candidate.name })),
       workspace: root === undefined ? null : idOf(root),
       checkpoints,
+      sessions: root === undefined ? [] : this.services.states.of(root, sessionsOf(checkpoints)),
       operation: root?.api.operation ?? null,
-      notices: await timelineNotices(this.services, checkpoints),
+      notices: await timelineNotices(this.services, root, checkpoints),
     };
   }
 
@@ -56,15 +58,17 @@ export class HostTimeline implements TimelineBackend {
     try {
       return (await this.perform(workspace, action)) === false ? 'cancelled' : 'done';
     } catch (error) {
-      // Shown here, once; the page only has to know that nothing was done.
+      if (CheckpointsError.is(error, 'cancelled')) return 'cancelled';
+      // Shown here, with its way out; the page says it to those who cannot see the message.
       void showError(error, this.services.log);
-      return 'cancelled';
+      throw error;
     }
   }
 
   onDidChange(listener: () => void): () => void {
-    const { workspaces, watch } = this.services;
+    const { workspaces, watch, states } = this.services;
     const subscriptions = [
+      states.onDidChange(listener),
       watch.onDidChange(listener),
       workspaces.onDidChange(listener),
       workspaces.onDidChangeOperation(listener),
@@ -117,7 +121,7 @@ export class HostTimeline implements TimelineBackend {
       case 'openFolder':
         return vscode.commands.executeCommand('vscode.openFolder');
       case 'openSession':
-        return (await this.root(workspace)).sessions.open(action.session, action.session);
+        return openSessionOf(await this.root(workspace), action.session);
       case 'notice':
         if (action.action === 'installPlugin') return services.plugin.install();
         if (action.action === 'startServer') return startServer(services);

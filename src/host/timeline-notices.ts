@@ -2,13 +2,15 @@ import * as vscode from 'vscode';
 import type { Checkpoint } from '../core/model';
 import type { Notice } from '../protocol/timeline';
 import { explain } from './notifications';
+import type { Root } from './root';
 import type { Services } from './services';
 
 const install = { id: 'installPlugin', label: 'Install Plugin' } as const;
 
 /** What stands in the way, for the top of the timeline. */
 export const timelineNotices = async (
-  { workspaces, plugin, watch }: Pick<Services, 'workspaces' | 'plugin' | 'watch'>,
+  { workspaces, plugin, watch, states }: Pick<Services, 'workspaces' | 'plugin' | 'watch' | 'states'>,
+  root: Root | undefined,
   checkpoints: readonly Checkpoint[],
 ): Promise<Notice[]> => {
   if (!vscode.workspace.isTrusted)
@@ -18,6 +20,13 @@ export const timelineNotices = async (
     text: explain(failure),
     action: { id: 'showLog', label: 'Show Log' },
   }));
+  const silent = root === undefined ? null : states.problemOf(root);
+  if (silent !== null)
+    notices.push({
+      level: 'warning',
+      text: silent,
+      action: { id: 'openSettings', label: 'Open Settings' },
+    });
   if (watch.active.length > 0)
     notices.push({
       level: 'warning',

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import * as vscode from 'vscode';
-import { connectTimeline, type TimelineBackend } from '../protocol/connect';
+import type { CheckpointId } from '../core/model';
+import { connectTimeline, type TimelineBackend, type TimelineConnection } from '../protocol/connect';
 import { timelineHtml } from '../protocol/timeline-html';
 import { views } from './ids';
 
@@ -10,6 +11,8 @@ const panelType = 'opencodeCheckpoints.timelineEditor';
 export class TimelineView implements vscode.WebviewViewProvider, vscode.WebviewPanelSerializer, vscode.Disposable {
   private readonly subscriptions: vscode.Disposable[];
   private panel: vscode.WebviewPanel | undefined;
+  private view: vscode.WebviewView | undefined;
+  private readonly connections = new Map<vscode.Webview, TimelineConnection>();
 
   constructor(
     private readonly extension: vscode.Uri,
@@ -23,7 +26,12 @@ export class TimelineView implements vscode.WebviewViewProvider, vscode.WebviewP
   }
 
   resolveWebviewView(view: vscode.WebviewView): void {
-    view.onDidDispose(this.connect(view.webview, 'view'));
+    this.view = view;
+    const disconnect = this.connect(view.webview, 'view');
+    view.onDidDispose(() => {
+      disconnect();
+      if (this.view === view) this.view = undefined;
+    });
   }
 
   /** After a reload VS Code hands the editor back. */
@@ -36,6 +44,14 @@ export class TimelineView implements vscode.WebviewViewProvider, vscode.WebviewP
     const panel = vscode.window.createWebviewPanel(panelType, 'Checkpoints Timeline', vscode.ViewColumn.Active, {});
     panel.iconPath = vscode.Uri.joinPath(this.extension, 'media', 'timeline.svg');
     this.adopt(panel);
+  }
+
+  /** In the timeline that is on the screen, else in the editor. */
+  reveal(workspace: string, id: CheckpointId): void {
+    const inView = this.view?.visible === true && this.panel?.visible !== true;
+    if (!inView) this.openEditor();
+    const webview = inView ? this.view?.webview : this.panel?.webview;
+    if (webview !== undefined) this.connections.get(webview)?.reveal(workspace, id);
   }
 
   dispose(): void {
@@ -65,8 +81,14 @@ export class TimelineView implements vscode.WebviewViewProvider, vscode.WebviewP
         },
       },
       this.backend,
-      { onError: (method, error) => this.log.error(`timeline ${method}: ${String(error)}`) },
+      {
+        onError: (method, error) => {
+          // What an action failed of is logged where it is shown.
+          if (method !== 'act') this.log.error(`timeline ${method}: ${String(error)}`);
+        },
+      },
     );
+    this.connections.set(webview, connection);
     webview.html = timelineHtml({
       cspSource: webview.cspSource,
       nonce: randomBytes(16).toString('base64url'),
@@ -75,6 +97,9 @@ export class TimelineView implements vscode.WebviewViewProvider, vscode.WebviewP
       codiconUri: address('codicons', 'codicon.css'),
       placement,
     });
-    return () => connection.dispose();
+    return () => {
+      this.connections.delete(webview);
+      connection.dispose();
+    };
   }
 }

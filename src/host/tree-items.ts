@@ -54,17 +54,31 @@ const build = (node: TreeNode): vscode.TreeItem => {
   }
 };
 
+const stateWords = { busy: 'working', deleted: 'deleted' } as const;
+const stateSentences = {
+  busy: 'The agent is working in it.',
+  deleted: 'OpenCode does not have this session any more. Its files and tasks can still be restored.',
+} as const;
+
 const sessionItem = ({ group, parent }: SessionNode): vscode.TreeItem => {
   const isFork = parent?.type === 'session';
   const label = group.id === null ? 'Without a session' : (group.title ?? group.id);
   const item = new vscode.TreeItem(label, vscode.TreeItemCollapsibleState.Collapsed);
-  item.description = ago(group.latest);
-  item.iconPath = new vscode.ThemeIcon(group.id === null ? 'bookmark' : isFork ? 'repo-forked' : 'comment-discussion');
+  const word = group.state === undefined ? '' : stateWords[group.state];
+  item.description = [word, ago(group.latest)].filter((part) => part !== '').join(' · ');
+  const icon = group.id === null ? 'bookmark' : isFork ? 'repo-forked' : 'comment-discussion';
+  item.iconPath =
+    group.state === 'deleted'
+      ? new vscode.ThemeIcon('circle-slash', new vscode.ThemeColor('disabledForeground'))
+      : new vscode.ThemeIcon(group.state === 'busy' ? 'loading~spin' : icon);
   item.contextValue = group.id === null ? 'noSession' : 'session';
   const points = plural(group.count, 'checkpoint');
-  item.tooltip = `${label}\n${points}, the last ${ago(group.latest)}`;
+  const more = group.state === undefined ? '' : `\n${stateSentences[group.state]}`;
+  item.tooltip = `${label}\n${points}, the last ${ago(group.latest)}${more}`;
   item.accessibilityInformation = {
-    label: `${isFork ? 'Fork' : 'Session'} ${label}, ${points}, ${ago(group.latest)}`,
+    label: [`${isFork ? 'Fork' : 'Session'} ${label}`, word, points, ago(group.latest)]
+      .filter((part) => part !== '')
+      .join(', '),
   };
   return item;
 };

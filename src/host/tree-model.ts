@@ -1,4 +1,5 @@
 import type { Checkpoint } from '../core/model';
+import { toSessions, type KnownSession } from '../protocol/rows';
 
 /** Sessions, their turns and points as the tree shows them: plain data, newest first everywhere. */
 export interface TurnGroup {
@@ -25,6 +26,8 @@ export interface SessionGroup {
   kept: Checkpoint[];
   items: Array<TurnGroup | Checkpoint>;
   forks: SessionGroup[];
+  /** What a running OpenCode says of it. */
+  state: KnownSession['state'];
 }
 
 export const isGroup = (item: TurnGroup | Checkpoint): item is TurnGroup => 'kind' in item;
@@ -66,8 +69,11 @@ const sessionItems = (session: string, points: Checkpoint[]): SessionGroup['item
   });
 };
 
-/** `checkpoints`: newest first. */
-export const groupBySession = (checkpoints: readonly Checkpoint[]): SessionGroup[] => {
+/** `checkpoints`: newest first. `known`: what a running OpenCode says of their sessions. */
+export const groupBySession = (
+  checkpoints: readonly Checkpoint[],
+  known: readonly KnownSession[] = [],
+): SessionGroup[] => {
   const bySession = new Map<string | null, Checkpoint[]>();
   for (const checkpoint of checkpoints) {
     const id = checkpoint.session?.id ?? null;
@@ -77,17 +83,20 @@ export const groupBySession = (checkpoints: readonly Checkpoint[]): SessionGroup
   }
   const groups = new Map<string | null, SessionGroup>();
   const parents = new Map<string, string>();
+  const sessions = new Map(toSessions(checkpoints, known).map((session) => [session.id, session]));
+  const sessionAt = new Map(checkpoints.map((checkpoint) => [checkpoint.id, checkpoint.session?.id]));
   for (const [id, points] of bySession) {
     const newest = points[0];
     if (newest === undefined) continue;
-    const titled = points.find((point) => typeof point.session?.title === 'string');
-    const parent = points.find((point) => typeof point.session?.parent === 'string')?.session?.parent;
-    if (id !== null && typeof parent === 'string') parents.set(id, parent);
+    const session = id === null ? undefined : sessions.get(id);
+    // OpenCode 1 does not say what a fork was forked from; the restore that made it does.
+    const parent = session?.parent ?? (session?.forkedFrom ? sessionAt.get(session.forkedFrom) : undefined);
+    if (id !== null && typeof parent === 'string' && parent !== id) parents.set(id, parent);
     groups.set(id, {
       kind: 'session',
       key: id ?? '-',
       id,
-      title: titled?.session?.title ?? null,
+      title: session?.title ?? null,
       latest: newest.createdAt,
       count: points.length,
       kept: points.filter(isKept),
@@ -96,6 +105,7 @@ export const groupBySession = (checkpoints: readonly Checkpoint[]): SessionGroup
         points.filter((point) => !isKept(point)),
       ),
       forks: [],
+      state: session?.state,
     });
   }
   return nestForks(groups, parents);

@@ -5,6 +5,7 @@ import type { Root } from './root';
 import { treeItem } from './tree-items';
 import { groupBySession, isGroup, type SessionGroup, type TurnGroup } from './tree-model';
 import type { CheckpointNode, FileNode, FolderNode, MoreNode, SessionNode, TreeNode, TurnNode } from './tree-nodes';
+import type { SessionStates } from './session-states';
 import type { Workspaces } from './workspaces';
 
 /** VS Code asks for every child of an open node, so lists come in pages. */
@@ -32,7 +33,15 @@ export class CheckpointTree implements vscode.TreeDataProvider<TreeNode>, vscode
     private readonly workspaces: Workspaces,
     private options: TreeOptions,
     private readonly failed: (error: unknown) => void,
+    private readonly states?: Pick<SessionStates, 'of' | 'onDidChange'>,
   ) {
+    if (states !== undefined)
+      this.subscriptions.push(
+        states.onDidChange(() => {
+          this.groups.clear();
+          this.redraw();
+        }),
+      );
     this.subscriptions.push(
       workspaces.onDidChange(() => this.refresh()),
       workspaces.onDidChangeRoots(() => this.refresh()),
@@ -276,7 +285,7 @@ export class CheckpointTree implements vscode.TreeDataProvider<TreeNode>, vscode
     const groups = root.api.list().then((checkpoints) => {
       this.counts.set(root, checkpoints);
       this.listed.fire();
-      return groupBySession(checkpoints);
+      return groupBySession(checkpoints, this.states?.of(root, sessionsOf(checkpoints)));
     });
     this.groups.set(root, groups);
     // A list that failed once is asked for again next time.
@@ -293,3 +302,7 @@ export class CheckpointTree implements vscode.TreeDataProvider<TreeNode>, vscode
     return changes;
   }
 }
+
+/** Those of this machine: OpenCode cannot know sessions that were fetched from another one. */
+export const sessionsOf = (checkpoints: readonly Checkpoint[]): Set<string> =>
+  new Set(checkpoints.flatMap(({ session, origin }) => (session === null || origin !== null ? [] : [session.id])));

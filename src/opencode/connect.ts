@@ -52,6 +52,11 @@ export class Connector {
     return this.connecting;
   }
 
+  /** The gateway in use while its server answers. Looks for nothing, starts nothing. */
+  async inUse(): Promise<SessionGateway | null> {
+    return this.current && (await this.isThere(this.current)) ? this.current.gateway : null;
+  }
+
   /** The command that shows a session of this server in a terminal. */
   async terminal(session: string, directory: string): Promise<TerminalCommand> {
     await this.gateway();

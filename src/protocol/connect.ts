@@ -48,7 +48,7 @@ export interface DetailsSource {
 
 export interface TimelineConnection {
   /** Scrolls to it and selects it, once the page is there. */
-  reveal(id: CheckpointId): void;
+  reveal(workspace: string, id: CheckpointId): void;
   dispose(): void;
 }
 
@@ -65,7 +65,7 @@ export function connectTimeline(
   const sender = new WindowSender();
   let revision = 0;
   // A hidden page hears nothing and is loaded anew when shown: what it was to show is said again, once, to the new one.
-  let wanted: CheckpointId | null = null;
+  let wanted: Extract<TimelineEvent, { type: 'reveal' }> | null = null;
   let loaded = false;
 
   const responder = new Responder<TimelineMethods, TimelineEvent>(
@@ -86,7 +86,7 @@ export function connectTimeline(
           };
           const reply = sender.reply(window, known);
           if (wanted !== null && !loaded) {
-            responder.emit({ type: 'reveal', id: wanted });
+            responder.emit(wanted);
             wanted = null;
           }
           loaded = true;
@@ -96,7 +96,7 @@ export function connectTimeline(
       details: {
         read: readParams.details,
         handle: async ({ workspace, id }, signal) => {
-          if (id === wanted) wanted = null;
+          if (id === wanted?.id) wanted = null;
           return toDetails(await backend.details(workspace, id, signal));
         },
       },
@@ -119,9 +119,9 @@ export function connectTimeline(
 
   const unsubscribe = backend.onDidChange(() => responder.emit({ type: 'changed' }));
   return {
-    reveal: (id) => {
-      wanted = id;
-      responder.emit({ type: 'reveal', id });
+    reveal: (workspace, id) => {
+      wanted = { type: 'reveal', workspace, id };
+      responder.emit(wanted);
     },
     dispose: () => {
       unsubscribe();

@@ -34,6 +34,8 @@ export interface KnownSession {
   id: string;
   title?: string | null;
   parent?: string | null;
+  /** The checkpoint it was forked at. */
+  forkedFrom?: CheckpointId | null;
   state?: SessionState;
 }
 
@@ -56,9 +58,10 @@ export function toSessions(checkpoints: readonly Checkpoint[], known: readonly K
       seen.parent ??= session.parent;
     }
   }
-  for (const { id, title, parent, state } of known) {
+  for (const { id, title, parent, forkedFrom, state } of known) {
     const session = sessions.get(id);
     if (!session) continue;
+    if (forkedFrom && !forks.has(id)) forks.set(id, forkedFrom);
     session.title = title ?? session.title;
     session.parent = parent ?? session.parent;
     if (state) session.state = state;

@@ -20,7 +20,7 @@ export const timelineTimeouts = { timeline: 30_000, details: 20_000, find: 20_00
 export type TimelineEvent =
   | { type: 'changed' }
   /** Another view asks to show this one. */
-  | { type: 'reveal'; id: CheckpointId };
+  | { type: 'reveal'; workspace: string; id: CheckpointId };
 
 export interface TimelineRow {
   id: CheckpointId;

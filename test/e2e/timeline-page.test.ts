@@ -464,7 +464,7 @@ describe('life', () => {
     const { page, checkpoints, connection } = shown;
     const hidden = checkpoints.find(({ trigger, session }) => trigger === 'tool' && session?.id === 'ses_tests');
     await page.locator('input').fill('trigger:manual');
-    connection.reveal(hidden?.id ?? '');
+    connection.reveal('w1', hidden?.id ?? '');
     await expect.poll(() => selectedTitle(shown)).toBe(hidden?.title);
     expect(await page.locator('input').inputValue()).toBe('');
     expect(await row(shown, hidden?.id ?? '').isVisible()).toBe(true);

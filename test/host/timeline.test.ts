@@ -3,6 +3,7 @@ import * as vscode from 'vscode';
 import { ServerWatch } from '../../src/host/server-watch';
 import { HostTimeline } from '../../src/host/timeline-backend';
 import type { Services } from '../../src/host/services';
+import { SessionStates } from '../../src/host/session-states';
 import { Workspaces } from '../../src/host/workspaces';
 import { activate, opener, pluginOf, eventually, project, remove, second, withStore, write } from './helpers';
 
@@ -11,6 +12,7 @@ describe('timeline backend', () => {
   let workspaces: Workspaces;
   let backend: HostTimeline;
   let watch: ServerWatch;
+  let states: SessionStates;
 
   before(async () => {
     await activate();
@@ -19,10 +21,12 @@ describe('timeline backend', () => {
     const plugin = pluginOf(workspaces);
     const log = vscode.window.createOutputChannel('Checkpoints test', { log: true });
     watch = new ServerWatch(workspaces, plugin, log);
-    backend = new HostTimeline({ workspaces, plugin, watch } as Services);
+    states = new SessionStates(workspaces, log);
+    backend = new HostTimeline({ workspaces, plugin, watch, states, log } as Services);
   });
   after(async () => {
     watch.dispose();
+    states.dispose();
     await workspaces.close();
     workspaces.dispose();
     remove('timeline.txt');
@@ -72,6 +76,13 @@ describe('timeline backend', () => {
     await withStore((api) => api.create({ trigger: 'turn', session, turn }), second);
     assert.deepEqual((await backend.timeline(second)).notices, []);
     await withStore((api) => api.clear('ses_notice'), second);
+  });
+
+  it('fails an action that cannot be done, instead of calling it cancelled', async () => {
+    await assert.rejects(backend.act(project, { type: 'compareWorking', id: `cp_${'0'.repeat(26)}` }), {
+      reason: 'unknown-reference',
+    });
+    await vscode.commands.executeCommand('notifications.clearAll');
   });
 
   it('says when something changed', async () => {

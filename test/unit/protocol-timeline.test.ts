@@ -306,23 +306,23 @@ describe('connectTimeline', () => {
   it('repeats a reveal, once, to a page that was not there yet or did not look at it', async () => {
     const { open, connection, checkpoints } = wire();
     const [id, other] = [checkpoints[1]?.id ?? '', checkpoints[0]?.id ?? ''];
-    connection.reveal(id);
+    connection.reveal('w', id);
     const page = open('late');
     const events: TimelineEvent[] = [];
     page.onEvent((event) => events.push(event));
     await page.call('timeline', { workspace: null, known: null });
     await page.call('timeline', { workspace: null, known: null });
-    expect(events.splice(0)).toEqual([{ type: 'reveal', id }]);
-    connection.reveal(id);
+    expect(events.splice(0)).toEqual([{ type: 'reveal', workspace: 'w', id }]);
+    connection.reveal('w', id);
     await page.call('details', { workspace: 'w', id });
-    connection.reveal(other);
+    connection.reveal('w', other);
     await Promise.resolve();
     expect(events.splice(0).map((event) => event.type === 'reveal' && event.id)).toEqual([id, other]);
     page.close();
     const reloaded = open('again');
     reloaded.onEvent((event) => events.push(event));
     await reloaded.call('timeline', { workspace: null, known: null });
-    expect(events).toEqual([{ type: 'reveal', id: other }]);
+    expect(events).toEqual([{ type: 'reveal', workspace: 'w', id: other }]);
   });
 });
 

@@ -75,6 +75,8 @@ describe('keys', () => {
     [' ', { do: 'mark' }],
     ['/', { do: 'filter' }],
     ['F2', { do: 'rename' }],
+    ['a', { do: 'type', text: 'a' }],
+    ['ß', { do: 'type', text: 'ß' }],
   ])('%j', (key, intent) => {
     expect(press(key)).toEqual(intent);
   });
@@ -85,6 +87,7 @@ describe('keys', () => {
     expect(press('F10', { shiftKey: true })).toEqual({ do: 'menu' });
     expect(press('/', { shiftKey: true })).toEqual({ do: 'filter' });
     expect(press('c', { ctrlKey: true })).toEqual({ do: 'copy' });
+    expect(press('A', { shiftKey: true })).toEqual({ do: 'type', text: 'A' });
     expect(press('Backspace', { metaKey: true })).toEqual({ do: 'delete' });
   });
 
@@ -92,7 +95,6 @@ describe('keys', () => {
     expect(press('p', { ctrlKey: true })).toBeNull();
     expect(press('ArrowDown', { altKey: true })).toBeNull();
     expect(press('F1')).toBeNull();
-    expect(press('a')).toBeNull();
     expect(press('Backspace')).toBeNull();
   });
 

@@ -213,21 +213,25 @@ describe('timeline store', () => {
   it('goes to what another view points at: known, folded, filtered, or not there yet', async () => {
     const { store, backend, connection, id } = await start();
     store.setFilter('trigger:manual');
-    connection.reveal(id('two'));
+    connection.reveal('w', id('two'));
     await idle();
     expect(store.selected).toMatchObject({ kind: 'point', level: 2 });
     expect(store.state.filter).toBe('');
     const late = record(6000, 'manual', 'late');
     backend.checkpoints = [...backend.checkpoints, late];
-    connection.reveal(late.id);
+    connection.reveal('w', late.id);
     await idle();
     expect(store.selected?.key).toBe(late.id);
-    connection.reveal(`cp_${'0'.repeat(26)}`);
+    connection.reveal('w', `cp_${'0'.repeat(26)}`);
     await idle();
     expect(store.selected?.key).toBe(late.id);
     store.select(id('one'));
     await idle(200);
     expect(store.details?.checkpoint.title).toBe('one');
+    connection.reveal('w2', id('two'));
+    await idle();
+    expect(store.state.workspace).toBe('w2');
+    expect(store.selected?.key).toBe(id('two'));
   });
 
   it('marks at most two, the selection first, and forgets those that are gone', async () => {

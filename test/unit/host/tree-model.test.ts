@@ -54,6 +54,25 @@ describe('groupBySession', () => {
     expect(groups.map(outline)).toEqual([{ id: 's1', kept: ['c', 'b'], items: [{ turn: 1, points: ['d', 'a'] }] }]);
   });
 
+  it('puts a fork under its origin by the restore that made it, or by what OpenCode knows', () => {
+    const restore = { operation: 'restore', target: 'a', scope: [], session: 's2' } as unknown as Checkpoint['restore'];
+    const points = [
+      inSession('d', 's3'),
+      inSession('c', 's2'),
+      record('b', { trigger: 'restore', restore }),
+      inSession('a', 's1'),
+    ];
+    const [s1] = groupBySession(points, [
+      { id: 's3', parent: 's2', title: 'Renamed', state: 'busy' },
+      { id: 's1', state: 'deleted' },
+    ]).filter(({ id }) => id === 's1');
+    expect(s1).toMatchObject({
+      state: 'deleted',
+      title: 'Session s1',
+      forks: [{ id: 's2', forks: [{ id: 's3', title: 'Renamed', state: 'busy' }] }],
+    });
+  });
+
   it('orders sessions by their newest point and keeps those without one apart', () => {
     const groups = groupBySession([record('d'), inSession('c', 's2'), record('b'), inSession('a', 's1')]);
     expect(groups.map(({ id }) => id)).toEqual([null, 's2', 's1']);

@@ -3,7 +3,9 @@ export type Intent =
   | { do: 'move'; by: number }
   | { do: 'page'; by: 1 | -1 }
   | { do: 'first' | 'last' | 'open' | 'close' | 'enter' | 'mark' | 'compare' | 'menu' | 'filter' | 'escape' }
-  | { do: 'rename' | 'delete' | 'copy' };
+  | { do: 'rename' | 'delete' | 'copy' }
+  /** A letter begins a filter with it. */
+  | { do: 'type'; text: string };
 
 export interface Key {
   key: string;
@@ -43,8 +45,8 @@ export function keyIntent({ key, ctrlKey, metaKey, shiftKey, altKey }: Key): Int
   if (command) return null;
   if (shiftKey && key === 'F10') return { do: 'menu' };
   // On many layouts "/" needs Shift.
-  if (shiftKey && key !== '/') return null;
-  return plain[key] ?? null;
+  if (plain[key] && (!shiftKey || key === '/')) return plain[key];
+  return /^[\p{L}\p{N}]$/u.test(key) ? { do: 'type', text: key } : null;
 }
 
 /** For people: the same table in words. */
@@ -55,7 +57,7 @@ export const keyHelp: Array<[keys: string, what: string]> = [
   ['Space', 'Mark two to compare, also by Ctrl+click'],
   ['Ctrl+Enter', 'Compare with working files, also by double click'],
   ['Shift+F10', 'All actions, also by right click'],
-  ['/', 'Filter'],
+  ['A … Z', 'Filter, also by /'],
   ['F2', 'Rename'],
   ['Esc', 'Clear marks, filter, details'],
 ];

@@ -65,7 +65,7 @@ export class TimelineStore {
     this.view = this.#derive();
     caller.onEvent((event) => {
       if (event.type === 'changed') void this.load();
-      else this.reveal(event.id);
+      else this.revealIn(event.workspace, event.id);
     });
   }
 
@@ -109,7 +109,9 @@ export class TimelineStore {
       applyReply(this.window, reply) ??
       applyReply(null, await this.#caller.call('timeline', { workspace, known: null }));
     if (!next) throw new Error('The host answered with changes to something else.');
-    this.#receive(next);
+    // Another folder was asked for meanwhile: this answer is about the wrong one.
+    if (workspace !== this.state.workspace) this.#refetch = true;
+    else this.#receive(next);
   }
 
   #receive(next: TimelineWindow): void {
@@ -214,6 +216,13 @@ export class TimelineStore {
     this.state.selected = key;
     this.#loadDetails(80);
     this.#changed();
+  }
+
+  /** Another view asks for one, maybe of another folder than the one that is shown. */
+  revealIn(workspace: string, id: string): void {
+    if (workspace === this.state.workspace) return this.reveal(id);
+    this.#reveal = id;
+    this.setWorkspace(workspace);
   }
 
   /** Shows a checkpoint wherever it hides: in a fold, behind a filter, or not loaded yet. */

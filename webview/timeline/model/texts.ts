@@ -1,5 +1,5 @@
 import type { TaskStatus } from '../../../src/core/model';
-import type { TimelineRow } from '../../../src/protocol/timeline';
+import type { SessionState, TimelineRow } from '../../../src/protocol/timeline';
 import type { FoldItem, PointItem } from './layout';
 import type { RowData } from './view-data';
 import { triggerLabel } from './triggers';
@@ -36,6 +36,12 @@ export function sessionTitle(id: string | null, { sessions }: RowData): string {
   return sessions.get(id)?.title ?? 'Untitled session';
 }
 
+/** What OpenCode says of a session, where there is something to say. */
+export const stateText: Record<SessionState, string> = {
+  busy: 'the agent is working',
+  deleted: 'not in OpenCode any more',
+};
+
 export function changedFiles(row: TimelineRow): string {
   if (!row.changes) return 'no files changed';
   const [added, modified, deleted] = row.changes;
@@ -56,11 +62,14 @@ export function describeItem(item: PointItem | FoldItem, data: RowData, time: Ti
     return `of turn ${newest?.turn ?? ''}, ${session}, ${when}`;
   }
   const { row, status } = item;
+  const state = item.session === null ? undefined : data.sessions.get(item.session)?.state;
   return [
     triggerLabel(row.trigger),
     row.named ? 'named' : '',
     row.pinned ? 'pinned' : '',
     row.turn === undefined ? session : `${session}, turn ${row.turn}`,
+    // Once a session is enough: at its name.
+    state && item.head ? stateText[state] : '',
     `${time.day(row.t, now)} ${time.clock(row.t)}`,
     changedFiles(row),
     status ? `task became ${statusLabel[status.to].toLowerCase()}` : '',

@@ -266,6 +266,8 @@ export class CheckpointsTimeline extends LitElement {
         return tooltip?.show(event.item, event.anchor, event.x, store.data, this.time);
       case 'unhover':
         return tooltip?.hide();
+      case 'type':
+        return this.find<TimelineFilter>('timeline-filter')?.type(event.text);
       case 'filter':
         return this.find<TimelineFilter>('timeline-filter')?.focus();
       case 'escape':

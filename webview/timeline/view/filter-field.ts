@@ -29,6 +29,18 @@ export class TimelineFilter extends LitElement {
     this.input?.select();
   }
 
+  /** What was typed on the list goes on here, behind what is there already. */
+  type(text: string): void {
+    const { filter } = this.store.state;
+    const value = filter === '' || filter.endsWith(' ') || filter.endsWith(':') ? filter + text : `${filter} ${text}`;
+    this.store.setFilter(value);
+    void this.updateComplete.then(() => {
+      this.input?.focus();
+      this.input?.setSelectionRange(value.length, value.length);
+      this.offer();
+    });
+  }
+
   protected override render(): TemplateResult {
     const { state: page, view, data, finder } = this.store;
     const filtering = view.filter.terms.length > 0;

@@ -18,6 +18,7 @@ export type ListEvent =
   | { type: 'compare-working' | 'enter' | 'rename' | 'delete' | 'copy' | 'restore'; key: string }
   | { type: 'menu'; key: string; x: number; y: number }
   | { type: 'hover'; item: PointItem; anchor: DOMRect; x: number }
+  | { type: 'type'; text: string }
   | { type: 'unhover' | 'filter' | 'escape' };
 
 /** The virtualised list: one scroll area, rows of one height, a graph drawn for the rows in sight. */
@@ -288,13 +289,15 @@ export class TimelineList extends LitElement {
       case 'filter':
       case 'escape':
         return this.emit({ type: intent.do });
+      case 'type':
+        return this.emit({ type: 'type', text: intent.text });
       default:
         if (item) this.act(intent.do, item);
     }
   }
 
   private act(
-    what: Exclude<Intent['do'], 'move' | 'page' | 'first' | 'last' | 'open' | 'close' | 'filter' | 'escape'>,
+    what: Exclude<Intent['do'], 'move' | 'page' | 'first' | 'last' | 'open' | 'close' | 'filter' | 'escape' | 'type'>,
     item: PointItem | FoldItem,
   ): void {
     const { store } = this;

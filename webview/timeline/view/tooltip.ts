@@ -3,7 +3,7 @@ import { customElement, state } from 'lit/decorators.js';
 import { facetLetters } from '../../../src/protocol/timeline';
 import type { TimeFormat } from '../model/dates';
 import type { PointItem } from '../model/layout';
-import { changedFiles, sessionTitle, statusLabel } from '../model/texts';
+import { changedFiles, sessionTitle, stateText, statusLabel } from '../model/texts';
 import { triggerLabel } from '../model/triggers';
 import type { RowData } from '../model/view-data';
 import { pointIcon } from './points';
@@ -66,6 +66,7 @@ export class TimelineTooltip extends LitElement {
 
 function card({ row, session, status }: PointItem, data: RowData, time: TimeFormat): TemplateResult {
   const tone = session === null ? null : (data.tones.get(session) ?? 0);
+  const state = session === null ? undefined : data.sessions.get(session)?.state;
   return html`<div class="tooltip" aria-hidden="true">
     <div class="tooltip-head">
       ${pointIcon({ trigger: row.trigger, tone, status: row.status })}
@@ -76,7 +77,7 @@ function card({ row, session, status }: PointItem, data: RowData, time: TimeForm
     <div class="tooltip-line">
       <span class="codicon codicon-comment-discussion"></span>${sessionTitle(session, data)}${
         row.turn === undefined ? nothing : html`<span class="muted"> · turn ${row.turn}</span>`
-      }
+      }${state ? html`<span class="muted"> · ${stateText[state]}</span>` : nothing}
     </div>
     <div class="tooltip-line"><span class="codicon codicon-files"></span>${changedFiles(row)}</div>
     ${

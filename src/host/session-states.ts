@@ -1,0 +1,242 @@
+import * as vscode from 'vscode';
+import { CheckpointsError } from '../core/errors';
+import { originOf } from '../core/lineage';
+import { watchSessions } from '../core/session-watch';
+import type { SessionEvent, SessionGateway, SessionInfo } from '../core/sessions';
+import type { KnownSession } from '../protocol/rows';
+import { explain } from './notifications';
+import type { Root } from './root';
+import type { Workspaces } from './workspaces';
+
+/** A terminal needs a moment until its server listens. */
+const patience = 5000;
+/** Coming back to the window is a good moment to look again, but not each time. */
+const lookAgainAfter = 30_000;
+/** Events of a working agent come by the dozen. */
+const settle = 250;
+/** Only the newest can be at work, and a question costs a request each. */
+const askedForBusy = 5;
+/** Old sessions whose fate is not worth more requests. */
+const askedForMissing = 100;
+
+interface Followed {
+  controller: AbortController;
+  gateway: SessionGateway;
+  sessions: Map<string, SessionInfo>;
+  busy: Set<string>;
+  missing: Set<string>;
+  /** Whether a session that is not listed really is gone; asked once each. */
+  asked: Set<string>;
+  timer: NodeJS.Timeout | undefined;
+}
+
+/**
+ * What a running OpenCode says of the sessions that checkpoints belong to: at work, gone, renamed, forked from. Nothing
+ * is started for it, and nothing is asked before a view shows a session.
+ */
+export class SessionStates implements vscode.Disposable {
+  private readonly changed = new vscode.EventEmitter<void>();
+  readonly onDidChange = this.changed.event;
+  private readonly followed = new Map<Root, Followed>();
+  private readonly problems = new Map<Root, string>();
+  private readonly wanted = new Map<Root, ReadonlySet<string>>();
+  private readonly subscriptions: vscode.Disposable[];
+  private readonly timers = new Set<NodeJS.Timeout>();
+  private lookedAt = 0;
+  private looking: Promise<void> | undefined;
+
+  constructor(
+    private readonly workspaces: Workspaces,
+    private readonly log: vscode.LogOutputChannel,
+  ) {
+    this.subscriptions = [
+      this.changed,
+      workspaces.onDidChangeRoots(() => this.look()),
+      vscode.window.onDidOpenTerminal(() => this.lookLater()),
+      vscode.window.onDidChangeWindowState(({ focused }) => {
+        if (focused && Date.now() - this.lookedAt > lookAgainAfter) this.look();
+      }),
+    ];
+  }
+
+  /** What is known now of these sessions; what is not comes with `onDidChange`. */
+  of(root: Root, ids: ReadonlySet<string>): KnownSession[] {
+    const isNew = !this.wanted.has(root);
+    this.wanted.set(root, ids);
+    const followed = this.followed.get(root);
+    // A server that the window starts for itself is one to ask, too.
+    if (isNew) this.subscriptions.push(root.sessions.onDidConnect(() => this.look()));
+    if (isNew && ids.size > 0) this.look();
+    if (followed === undefined) return [];
+    if ([...ids].some((id) => !followed.sessions.has(id) && !followed.asked.has(id))) this.readSoon(root, followed);
+    return [...ids].flatMap((id) => known(id, followed));
+  }
+
+  stateOf(root: Root, id: string): KnownSession['state'] {
+    const followed = this.followed.get(root);
+    return followed === undefined ? undefined : known(id, followed)[0]?.state;
+  }
+
+  /** Why the server that the settings name cannot be asked; null when nothing is wrong. */
+  problemOf(root: Root): string | null {
+    return this.problems.get(root) ?? null;
+  }
+
+  dispose(): void {
+    for (const timer of this.timers) clearTimeout(timer);
+    for (const root of [...this.followed.keys()]) this.unfollow(root);
+    vscode.Disposable.from(...this.subscriptions).dispose();
+  }
+
+  private lookLater(wait = patience): void {
+    const timer = setTimeout(() => {
+      this.timers.delete(timer);
+      this.look();
+    }, wait);
+    this.timers.add(timer);
+  }
+
+  private look(): void {
+    this.lookedAt = Date.now();
+    this.looking ??= this.lookNow()
+      .catch((error: unknown) => this.log.warn(`no server was asked for its sessions: ${String(error)}`))
+      .finally(() => (this.looking = undefined));
+  }
+
+  private async lookNow(): Promise<void> {
+    const roots = this.workspaces.current;
+    for (const root of [...this.wanted.keys()]) if (!roots.includes(root)) this.forget(root);
+    for (const [root, ids] of this.wanted) {
+      if (ids.size === 0 || this.followed.has(root)) continue;
+      const gateway = await this.gatewayOf(root);
+      if (gateway !== null && this.workspaces.current.includes(root)) this.follow(root, gateway);
+    }
+    if (this.problems.size > 0) this.lookLater(lookAgainAfter);
+  }
+
+  private async gatewayOf(root: Root): Promise<SessionGateway | null> {
+    const before = this.problemOf(root);
+    this.problems.delete(root);
+    try {
+      return await root.sessions.running();
+    } catch (error) {
+      // Only a server that was named must answer; that it does not is worth a word where sessions are shown.
+      if (!CheckpointsError.is(error)) throw error;
+      this.problems.set(root, explain(error));
+      return null;
+    } finally {
+      if (before !== this.problemOf(root)) this.changed.fire();
+    }
+  }
+
+  private follow(root: Root, gateway: SessionGateway): void {
+    const controller = new AbortController();
+    const followed: Followed = {
+      controller,
+      gateway,
+      sessions: new Map(),
+      busy: new Set(),
+      missing: new Set(),
+      asked: new Set(),
+      timer: undefined,
+    };
+    this.followed.set(root, followed);
+    this.log.debug(`asking ${gateway.url} for the sessions of ${root.api.root}`);
+    watchSessions(gateway, root.api.root, (event) => this.hear(root, followed, event), controller.signal)
+      .catch((error: unknown) => this.log.warn(`the sessions of ${gateway.url} are not followed: ${String(error)}`))
+      .finally(() => this.unfollow(root, followed));
+  }
+
+  private hear(root: Root, followed: Followed, event: SessionEvent): void {
+    if (event.type === 'lost') {
+      // Nobody knows what it does now. The next look finds it again, or another one.
+      this.unfollow(root, followed);
+      this.lookLater();
+    } else if (event.type === 'busy' || event.type === 'prompt') this.setBusy(followed, event.session, true);
+    else if (event.type === 'idle') this.setBusy(followed, event.session, false);
+    else if (event.type === 'session' || event.type === 'connected' || event.type === 'gap') {
+      if (event.type === 'session' && event.change === 'deleted') followed.asked.delete(event.session);
+      this.readSoon(root, followed);
+    }
+  }
+
+  private setBusy(followed: Followed, session: string, busy: boolean): void {
+    if (followed.busy.has(session) === busy) return;
+    if (busy) followed.busy.add(session);
+    else followed.busy.delete(session);
+    this.changed.fire();
+  }
+
+  private readSoon(root: Root, followed: Followed): void {
+    followed.timer ??= setTimeout(() => {
+      followed.timer = undefined;
+      this.read(root, followed).catch((error: unknown) =>
+        this.log.warn(`the sessions of ${root.api.root} could not be read: ${String(error)}`),
+      );
+    }, settle);
+  }
+
+  private async read(root: Root, followed: Followed): Promise<void> {
+    const { gateway, sessions, asked, missing } = followed;
+    const ids = this.wanted.get(root) ?? new Set<string>();
+    const before = snapshot(followed);
+    const isFirst = sessions.size === 0;
+    const list = await gateway.list(root.api.root);
+    sessions.clear();
+    for (const info of list) sessions.set(info.id, info);
+    for (const id of [...missing]) if (sessions.has(id)) missing.delete(id);
+    if (isFirst)
+      for (const { id } of list.filter((info) => ids.has(info.id)).slice(0, askedForBusy))
+        if ((await gateway.busy(id)) === 'busy') followed.busy.add(id);
+    const unknown = [...ids].filter((id) => !sessions.has(id) && !asked.has(id)).slice(0, askedForMissing);
+    for (const id of unknown) {
+      asked.add(id);
+      if (!(await isThere(gateway, id))) missing.add(id);
+    }
+    if (!followed.controller.signal.aborted && snapshot(followed) !== before) this.changed.fire();
+  }
+
+  private unfollow(root: Root, only?: Followed): void {
+    const followed = this.followed.get(root);
+    if (followed === undefined || (only !== undefined && only !== followed)) return;
+    this.followed.delete(root);
+    clearTimeout(followed.timer);
+    followed.controller.abort();
+    this.changed.fire();
+  }
+
+  private forget(root: Root): void {
+    this.wanted.delete(root);
+    this.problems.delete(root);
+    this.unfollow(root);
+  }
+}
+
+/** A folder's list leaves out sessions that work elsewhere; only the server itself knows what is gone. */
+const isThere = async (gateway: SessionGateway, id: string): Promise<boolean> => {
+  try {
+    await gateway.get(id);
+    return true;
+  } catch (error) {
+    if (CheckpointsError.is(error, 'session-missing')) return false;
+    throw error;
+  }
+};
+
+const known = (id: string, { sessions, busy, missing }: Followed): KnownSession[] => {
+  const info = sessions.get(id);
+  if (info === undefined) return missing.has(id) ? [{ id, state: 'deleted' }] : [];
+  const origin = originOf(info);
+  return [
+    {
+      id,
+      title: info.title,
+      parent: origin?.session ?? info.fork?.session ?? null,
+      forkedFrom: origin?.checkpoint ?? null,
+      ...(busy.has(id) ? { state: 'busy' as const } : {}),
+    },
+  ];
+};
+
+const snapshot = (followed: Followed): string =>
+  JSON.stringify([...followed.sessions.keys(), ...followed.missing].flatMap((id) => known(id, followed)));
