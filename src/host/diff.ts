@@ -20,17 +20,27 @@ const exists = async (uri: vscode.Uri): Promise<boolean> => {
   }
 };
 
-const show = (left: vscode.Uri, right: vscode.Uri, title: string): Thenable<unknown> =>
-  vscode.commands.executeCommand('vscode.diff', left, right, title, { preview: true });
+const show = (
+  left: vscode.Uri,
+  right: vscode.Uri,
+  title: string,
+  options: vscode.TextDocumentShowOptions = {},
+): Thenable<unknown> =>
+  vscode.commands.executeCommand('vscode.diff', left, right, title, { preview: true, ...options });
 
 /** A file as the checkpoint has it (left) and as it is now (right, the real file: editable, with all of VS Code's help). */
-export const openWorkingDiff = async ({ root, checkpoint }: Target, path: string): Promise<void> => {
+export const openWorkingDiff = async (
+  { root, checkpoint }: Target,
+  path: string,
+  options: vscode.TextDocumentShowOptions = {},
+): Promise<void> => {
   const file = root.toUri(path);
   const [then, now] = await Promise.all([root.api.stat(checkpoint.id, path), exists(file)]);
   await show(
     then === null ? nothingUri(file) : snapshotUri(checkpoint.id, file),
     now ? file : nothingUri(file),
     `${basename(path)} (${shortTitle(checkpoint)} ↔ ${now ? 'Working File' : 'deleted'})`,
+    options,
   );
 };
 

@@ -77,6 +77,8 @@ export const contextKeys = {
   planning: 'opencodeCheckpoints.planning',
   gutter: 'opencodeCheckpoints.gutterOn',
   plugin: 'opencodeCheckpoints.plugin',
+  /** `missing` while neither a program nor a server of OpenCode is known. */
+  opencode: 'opencodeCheckpoints.opencode',
 } as const;
 export type ContextKey = (typeof contextKeys)[keyof typeof contextKeys];
 

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import * as vscode from 'vscode';
+import { loadConfig } from '../core/config';
 import { CheckpointsError } from '../core/errors';
 import type { InstalledPlugin, InstallOptions, PluginPlace } from '../opencode/plugin-install';
 import { contextKeys } from './ids';
@@ -26,7 +27,18 @@ export class Plugin {
   async updateContext(): Promise<PluginState> {
     const state = await this.state();
     await vscode.commands.executeCommand('setContext', contextKeys.plugin, state);
+    await vscode.commands.executeCommand('setContext', contextKeys.opencode, await this.opencode());
     return state;
+  }
+
+  /** Looks at files and settings only: whether there is an OpenCode that a plugin would be for. */
+  private async opencode(): Promise<'present' | 'missing'> {
+    const { hasBinary } = await import('../opencode/binary');
+    const found = this.workspaces.current.some(({ api }) => {
+      const { config } = loadConfig(api.root, api.folder);
+      return config['opencode.serverUrl'] !== '' || hasBinary({ path: config['opencode.path'] });
+    });
+    return found || process.env['OPENCODE_SERVER_URL'] ? 'present' : 'missing';
   }
 
   /** The command: for this project or for all of them. */

@@ -3,6 +3,7 @@ import { compareWithWorking, type Target } from './diff';
 import { commands } from './ids';
 import { type CheckpointItem, checkpointItem, newestFirst } from './picker';
 import { parseQuery } from './search-query';
+import { SearchPreview } from './search-preview';
 import type { Services } from './services';
 
 const limit = 200;
@@ -22,13 +23,18 @@ const compareButton: vscode.QuickInputButton = {
   tooltip: 'Compare with Working Files',
 };
 
-/** A pick that searches while you type; Enter compares with the working files, the buttons do the rest. */
+/**
+ * A pick that searches while you type. What one moves to is previewed behind it; Enter compares with the working files,
+ * the buttons do the rest.
+ */
 export const search = (services: Services): void => {
   const pick = vscode.window.createQuickPick<CheckpointItem>();
   pick.title = 'Search Checkpoints';
   pick.placeholder = 'Words, and trigger:turn  file:src/app.ts  session:…  since:2d  until:2026-01-31';
   // The results are what the query found; filtering them again by its text would hide them.
   pick.matchOnDescription = false;
+  const preview = new SearchPreview(services.log);
+  let chosen = false;
   let asked = 0;
   const ask = async (): Promise<void> => {
     const number = (asked += 1);
@@ -45,6 +51,7 @@ export const search = (services: Services): void => {
   };
   let timer: NodeJS.Timeout | undefined;
   const act = async (target: Target, command?: string): Promise<void> => {
+    chosen = true;
     pick.hide();
     if (command === undefined) {
       if (!(await compareWithWorking(target)))
@@ -54,6 +61,10 @@ export const search = (services: Services): void => {
   pick.onDidChangeValue(() => {
     clearTimeout(timer);
     timer = setTimeout(() => void ask(), pause);
+  });
+  pick.onDidChangeActive(([item]) => {
+    // The first row is active before anybody asked for anything.
+    if (item !== undefined && (pick.value !== '' || item !== pick.items[0])) preview.show(item.target, pick.value);
   });
   pick.onDidAccept(() => {
     const [item] = pick.activeItems;
@@ -66,6 +77,8 @@ export const search = (services: Services): void => {
   });
   pick.onDidHide(() => {
     clearTimeout(timer);
+    if (chosen) preview.dispose();
+    else void preview.close();
     pick.dispose();
   });
   pick.show();

@@ -19,15 +19,21 @@ const askedForBusy = 5;
 /** Old sessions whose fate is not worth more requests. */
 const askedForMissing = 100;
 
-interface Followed {
-  controller: AbortController;
-  gateway: SessionGateway;
+/** What a server said; it outlives the connection, but for who is at work. */
+interface Facts {
   sessions: Map<string, SessionInfo>;
   busy: Set<string>;
   missing: Set<string>;
   /** Whether a session that is not listed really is gone; asked once each. */
   asked: Set<string>;
+}
+
+interface Followed extends Facts {
+  controller: AbortController;
+  gateway: SessionGateway;
   timer: NodeJS.Timeout | undefined;
+  /** Events tell who begins; who is at work already has to be asked for. */
+  askBusy: boolean;
 }
 
 /**
@@ -38,6 +44,7 @@ export class SessionStates implements vscode.Disposable {
   private readonly changed = new vscode.EventEmitter<void>();
   readonly onDidChange = this.changed.event;
   private readonly followed = new Map<Root, Followed>();
+  private readonly facts = new Map<Root, Facts>();
   private readonly problems = new Map<Root, string>();
   private readonly wanted = new Map<Root, ReadonlySet<string>>();
   private readonly subscriptions: vscode.Disposable[];
@@ -67,14 +74,10 @@ export class SessionStates implements vscode.Disposable {
     // A server that the window starts for itself is one to ask, too.
     if (isNew) this.subscriptions.push(root.sessions.onDidConnect(() => this.look()));
     if (isNew && ids.size > 0) this.look();
-    if (followed === undefined) return [];
-    if ([...ids].some((id) => !followed.sessions.has(id) && !followed.asked.has(id))) this.readSoon(root, followed);
-    return [...ids].flatMap((id) => known(id, followed));
-  }
-
-  stateOf(root: Root, id: string): KnownSession['state'] {
-    const followed = this.followed.get(root);
-    return followed === undefined ? undefined : known(id, followed)[0]?.state;
+    if (followed !== undefined && [...ids].some((id) => !followed.sessions.has(id) && !followed.asked.has(id)))
+      this.readSoon(root, followed);
+    const facts = this.facts.get(root);
+    return facts === undefined ? [] : [...ids].flatMap((id) => known(id, facts));
   }
 
   /** Why the server that the settings name cannot be asked; null when nothing is wrong. */
@@ -116,9 +119,10 @@ export class SessionStates implements vscode.Disposable {
 
   private async gatewayOf(root: Root): Promise<SessionGateway | null> {
     const before = this.problemOf(root);
-    this.problems.delete(root);
     try {
-      return await root.sessions.running();
+      const gateway = await root.sessions.running();
+      this.problems.delete(root);
+      return gateway;
     } catch (error) {
       // Only a server that was named must answer; that it does not is worth a word where sessions are shown.
       if (!CheckpointsError.is(error)) throw error;
@@ -131,15 +135,15 @@ export class SessionStates implements vscode.Disposable {
 
   private follow(root: Root, gateway: SessionGateway): void {
     const controller = new AbortController();
-    const followed: Followed = {
-      controller,
-      gateway,
-      sessions: new Map(),
+    const facts: Facts = {
+      sessions: this.facts.get(root)?.sessions ?? new Map(),
+      missing: this.facts.get(root)?.missing ?? new Set(),
       busy: new Set(),
-      missing: new Set(),
+      // Another server may have what the last one had not.
       asked: new Set(),
-      timer: undefined,
     };
+    const followed: Followed = { ...facts, controller, gateway, timer: undefined, askBusy: true };
+    this.facts.set(root, facts);
     this.followed.set(root, followed);
     this.log.debug(`asking ${gateway.url} for the sessions of ${root.api.root}`);
     watchSessions(gateway, root.api.root, (event) => this.hear(root, followed, event), controller.signal)
@@ -180,18 +184,19 @@ export class SessionStates implements vscode.Disposable {
     const { gateway, sessions, asked, missing } = followed;
     const ids = this.wanted.get(root) ?? new Set<string>();
     const before = snapshot(followed);
-    const isFirst = sessions.size === 0;
     const list = await gateway.list(root.api.root);
     sessions.clear();
     for (const info of list) sessions.set(info.id, info);
     for (const id of [...missing]) if (sessions.has(id)) missing.delete(id);
-    if (isFirst)
+    if (followed.askBusy)
       for (const { id } of list.filter((info) => ids.has(info.id)).slice(0, askedForBusy))
         if ((await gateway.busy(id)) === 'busy') followed.busy.add(id);
+    followed.askBusy = false;
     const unknown = [...ids].filter((id) => !sessions.has(id) && !asked.has(id)).slice(0, askedForMissing);
     for (const id of unknown) {
       asked.add(id);
-      if (!(await isThere(gateway, id))) missing.add(id);
+      if (await isThere(gateway, id)) missing.delete(id);
+      else missing.add(id);
     }
     if (!followed.controller.signal.aborted && snapshot(followed) !== before) this.changed.fire();
   }
@@ -202,12 +207,14 @@ export class SessionStates implements vscode.Disposable {
     this.followed.delete(root);
     clearTimeout(followed.timer);
     followed.controller.abort();
+    followed.busy.clear();
     this.changed.fire();
   }
 
   private forget(root: Root): void {
     this.wanted.delete(root);
     this.problems.delete(root);
+    this.facts.delete(root);
     this.unfollow(root);
   }
 }
@@ -223,7 +230,7 @@ const isThere = async (gateway: SessionGateway, id: string): Promise<boolean> =>
   }
 };
 
-const known = (id: string, { sessions, busy, missing }: Followed): KnownSession[] => {
+const known = (id: string, { sessions, busy, missing }: Facts): KnownSession[] => {
   const info = sessions.get(id);
   if (info === undefined) return missing.has(id) ? [{ id, state: 'deleted' }] : [];
   const origin = originOf(info);
@@ -238,5 +245,5 @@ const known = (id: string, { sessions, busy, missing }: Followed): KnownSession[
   ];
 };
 
-const snapshot = (followed: Followed): string =>
-  JSON.stringify([...followed.sessions.keys(), ...followed.missing].flatMap((id) => known(id, followed)));
+const snapshot = (facts: Facts): string =>
+  JSON.stringify([...facts.sessions.keys(), ...facts.missing].flatMap((id) => known(id, facts)));

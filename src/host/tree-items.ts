@@ -186,6 +186,7 @@ const tooltip = (checkpoint: Checkpoint): vscode.MarkdownString => {
     ].filter((fact) => fact !== null);
     if (facts.length > 0) line('hubot', facts.join(' · '));
   }
+  if (typeof checkpoint.metadata['subagent'] === 'string') line('type-hierarchy-sub', 'By a sub-agent');
   line('files', `Files: ${countsInWords(files)} since the checkpoint before`);
   if (session !== null) line('comment-discussion', `Conversation: ${plural(session.messageCount, 'message')}`);
   if (checkpoint.task !== null)

@@ -46,6 +46,12 @@ export async function findBinary(options: BinaryOptions = {}): Promise<Binary> {
   return { path, version, generation: Number.parseInt(version, 10) >= 2 ? 'v2' : 'v1' };
 }
 
+/** Whether there is one at all, by looking at files only. */
+export function hasBinary({ path, env = process.env }: BinaryOptions = {}): boolean {
+  const named = path || env['OPENCODE_BIN'];
+  return (named ? isExecutable(named) || onPath(named, env) : onPath('opencode', env)) ? true : false;
+}
+
 async function versionOf(path: string, env: NodeJS.ProcessEnv): Promise<string> {
   try {
     const { stdout } = await run(path, ['--version'], { env, timeout: 60_000 });

@@ -26,6 +26,7 @@ export function toRow(checkpoint: Checkpoint): TimelineRow {
   if (task?.status) row.status = task.status;
   if (origin) row.origin = `${origin.user}@${origin.machine}`;
   if (files.partial.length > 0) row.partial = true;
+  if (typeof checkpoint.metadata['subagent'] === 'string') row.subagent = true;
   return row;
 }
 

@@ -44,6 +44,8 @@ export interface TimelineRow {
   origin?: string;
   /** Something could not be read: the snapshot is not whole. */
   partial?: true;
+  /** Made for a sub-agent, that worked for the session's turn. */
+  subagent?: true;
 }
 
 export const facetLetters = { files: 'f', conversation: 'c', task: 't', git: 'g' } as const;

@@ -80,7 +80,7 @@ describe('stories', () => {
     await workbench.command('Checkpoints: Open Timeline');
     const page = await workbench.webview('checkpoints-timeline .row');
     await page.locator('.row', { hasText: 'Before the agent' }).first().click();
-    await page.getByText('Changed files').first().waitFor();
+    await page.getByText('All files').first().waitFor();
     await workbench.screenshot('story-timeline');
     await page.getByRole('button', { name: 'Restore…' }).first().click();
     expect(await workbench.modalText()).toContain('Restore “Before the agent”?');

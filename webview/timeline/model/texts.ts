@@ -74,6 +74,7 @@ export function describeItem(item: PointItem | FoldItem, data: RowData, time: Ti
     changedFiles(row),
     status ? `task became ${statusLabel[status.to].toLowerCase()}` : '',
     row.origin ? `from ${row.origin}` : '',
+    row.subagent ? 'by a sub-agent' : '',
     row.partial ? 'not everything could be read' : '',
   ]
     .filter(Boolean)

@@ -1,10 +1,11 @@
 import { html, nothing, type TemplateResult } from 'lit';
 import type { Checkpoint, PathReason } from '../../../src/core/model';
-import type { TimelineAction } from '../../../src/protocol/timeline';
+import type { TimelineAction, TimelineDetails } from '../../../src/protocol/timeline';
 import { count, money, plural, short, statusLabel } from '../model/texts';
 
 /** The four facets, also the ones that are missing: one sees at once what can come back. */
-export function facets({ files, session, task, git }: Checkpoint): TemplateResult {
+export function facets({ checkpoint, previous, totals }: TimelineDetails): TemplateResult {
+  const { files, session, task, git } = checkpoint;
   const facet = (icon: string, name: string, value: string | null, missing: string): TemplateResult =>
     html`<li class="facet ${value === null ? 'missing' : ''}">
       <span class="codicon codicon-${icon}" aria-hidden="true"></span>
@@ -12,9 +13,11 @@ export function facets({ files, session, task, git }: Checkpoint): TemplateResul
       <span class="facet-value" title=${value ?? nothing}>${value ?? missing}</span>
     </li>`;
   const changed = files.added + files.modified + files.deleted;
+  const content =
+    previous === null ? plural(totals.files, 'file') : changed > 0 ? `${count(changed)} changed` : 'unchanged';
   const commit = git?.commit?.slice(0, 7);
   return html`<ul class="facets" aria-label="What this checkpoint holds">
-    ${facet('files', 'Files', files.only?.length !== 0 ? (changed > 0 ? `${count(changed)} changed` : 'unchanged') : null, 'none')}
+    ${facet('files', 'Files', files.only?.length !== 0 ? content : null, 'none')}
     ${facet('comment-discussion', 'Conversation', session && plural(session.messageCount, 'message'), 'none')}
     ${facet('tasklist', 'Task', task && (task.status ? statusLabel[task.status] : 'saved'), 'none')}
     ${facet(
@@ -53,11 +56,15 @@ export function promptBlock({ turn }: Checkpoint): TemplateResult | typeof nothi
 }
 
 /** Why it was made, when that is more than its title says. */
-export function causeBlock({ cause, restore }: Checkpoint, select: (id: string) => void): TemplateResult {
+export function causeBlock({ cause, restore, metadata }: Checkpoint, select: (id: string) => void): TemplateResult {
   return html`${
     cause
       ? html`<section class="block" aria-labelledby="cause-heading">
-          <h3 id="cause-heading">Before <code>${cause.tool}</code></h3>
+          <h3 id="cause-heading">
+            Before <code>${cause.tool}</code> ${
+              typeof metadata['subagent'] === 'string' ? html`<span class="block-note">of a sub-agent</span>` : nothing
+            }
+          </h3>
           ${
             cause.paths.length > 0
               ? html`<ul class="paths">

@@ -20,15 +20,19 @@ export interface FilesContext {
 }
 
 export function filesSection(details: TimelineDetails, context: FilesContext): TemplateResult {
-  const { changes, totals, checkpoint } = details;
+  const { changes, totals, checkpoint, previous } = details;
+  // Nothing to compare the oldest one with: what is listed is what it holds.
+  const oldest = previous === null;
   const shown = context.showAll ? changes : changes.slice(0, firstLook);
   const largest = Math.max(1, ...changes.map((change) => change.additions + change.deletions));
   const beyond = totals.files - changes.length;
   return html`<section class="block" aria-labelledby="files-heading">
     <h3 id="files-heading">
-      Changed files
+      ${oldest ? 'All files' : 'Changed files'}
       <span class="block-note">
-        ${totals.files === 0 ? 'none since the previous checkpoint' : plural(totals.files, 'file')}
+        ${totals.files === 0 && !oldest ? 'none since the previous checkpoint' : plural(totals.files, 'file')}${
+          oldest ? ', the oldest checkpoint' : ''
+        }
         ${totals.additions > 0 ? html`<span class="added">+${count(totals.additions)}</span>` : nothing}
         ${totals.deletions > 0 ? html`<span class="deleted">−${count(totals.deletions)}</span>` : nothing}
       </span>

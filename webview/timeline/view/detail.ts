@@ -6,7 +6,7 @@ import type { TimelineAction, TimelineDetails, TimelineRow } from '../../../src/
 import type { TimeFormat } from '../model/dates';
 import type { FoldItem } from '../model/layout';
 import type { TimelineStore } from '../model/store';
-import { plural, sessionTitle } from '../model/texts';
+import { plural, sessionTitle, stateText } from '../model/texts';
 import { triggerLabel } from '../model/triggers';
 import { causeBlock, facets, idLine, promptBlock, warnings } from './detail-facts';
 import { filesSection } from './detail-files';
@@ -72,6 +72,7 @@ export class TimelineDetail extends LitElement {
     const { store, time } = this;
     const session = row.session ?? null;
     const tone = session === null ? null : (store.data.tones.get(session) ?? 0);
+    const state = session === null ? undefined : store.data.sessions.get(session)?.state;
     const button = (icon: string, title: string, run: () => void): TemplateResult =>
       html`<button class="icon-button" title=${title} aria-label=${title} @click=${run}>
         <span class="codicon codicon-${icon}"></span>
@@ -106,8 +107,8 @@ export class TimelineDetail extends LitElement {
           session === null
             ? nothing
             : html`<button
-                class="chip session ${toneClass(tone)}"
-                title="Open session"
+                class="chip session ${toneClass(tone)} ${state === 'deleted' ? 'gone' : ''}"
+                title=${state === 'deleted' ? `Session: ${stateText.deleted}` : 'Open session'}
                 @click=${act({ type: 'openSession', session })}
               >
                 <span class="codicon codicon-comment-discussion" aria-hidden="true"></span
@@ -134,7 +135,7 @@ export class TimelineDetail extends LitElement {
   private body(details: TimelineDetails): TemplateResult {
     const { checkpoint } = details;
     return html`${checkpoint.description ? html`<p class="description">${checkpoint.description}</p>` : nothing}
-    ${facets(checkpoint)} ${warnings(checkpoint)} ${promptBlock(checkpoint)}
+    ${facets(details)} ${warnings(checkpoint)} ${promptBlock(checkpoint)}
     ${causeBlock(checkpoint, (id) => this.store.reveal(id))}
     ${filesSection(details, {
       act: (action) => this.act(action),

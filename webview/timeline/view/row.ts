@@ -86,6 +86,11 @@ function pointRow(item: PointItem, context: RowContext): TemplateResult {
     <span class="title">${row.title}</span>
     <span class="unseen">${describeItem(item, data, time, now)}</span>
     ${row.pinned ? html`<span class="badge codicon codicon-pinned" aria-hidden="true"></span>` : nothing}
+    ${
+      row.subagent
+        ? html`<span class="badge codicon codicon-type-hierarchy-sub" title="By a sub-agent" aria-hidden="true"></span>`
+        : nothing
+    }
     ${row.partial ? html`<span class="badge warn codicon codicon-warning" aria-hidden="true"></span>` : nothing}
     ${row.origin ? html`<span class="badge codicon codicon-cloud-download" aria-hidden="true"></span>` : nothing}
     ${

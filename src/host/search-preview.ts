@@ -1,0 +1,55 @@
+import * as vscode from 'vscode';
+import { openWorkingDiff, type Target } from './diff';
+import { snapshotScheme } from './ids';
+import { parseQuery } from './search-query';
+
+/** Arrow keys run through rows faster than diffs can be drawn. */
+const pause = 250;
+
+/** While somebody looks through search results: one changed file of the row they are at, beside the working file. */
+export class SearchPreview implements vscode.Disposable {
+  private timer: NodeJS.Timeout | undefined;
+  private number = 0;
+  private shown = false;
+
+  constructor(private readonly log: vscode.LogOutputChannel) {}
+
+  show(target: Target, query: string): void {
+    clearTimeout(this.timer);
+    const number = (this.number += 1);
+    this.timer = setTimeout(() => {
+      this.open(target, query, () => number === this.number).catch((error: unknown) =>
+        this.log.warn(`no preview of ${target.checkpoint.id}: ${String(error)}`),
+      );
+    }, pause);
+  }
+
+  /** The search was given up: what was only shown on the way goes. */
+  async close(): Promise<void> {
+    this.dispose();
+    if (!this.shown) return;
+    const tabs = vscode.window.tabGroups.all.flatMap((group) => group.tabs);
+    await vscode.window.tabGroups.close(
+      tabs.filter(
+        ({ isPreview, input }) =>
+          isPreview && input instanceof vscode.TabInputTextDiff && input.original.scheme === snapshotScheme,
+      ),
+      true,
+    );
+  }
+
+  dispose(): void {
+    clearTimeout(this.timer);
+    this.number += 1;
+  }
+
+  private async open(target: Target, query: string, wanted: () => boolean): Promise<void> {
+    const { path: asked } = parseQuery(query, Date.now());
+    const changes = await target.root.api.changes(target.checkpoint.id);
+    const found = changes.find(({ path }) => asked !== undefined && path.includes(asked.replaceAll('*', '')));
+    const change = found ?? changes.find(({ binary }) => !binary);
+    if (change === undefined || !wanted()) return;
+    this.shown = true;
+    await openWorkingDiff(target, change.path, { preserveFocus: true });
+  }
+}
