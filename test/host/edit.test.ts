@@ -100,6 +100,13 @@ describe('keeping order', () => {
     assert.equal(tabs.length, 1);
   });
 
+  it('shows a checkpoint in the timeline', async () => {
+    await closeEditors();
+    const { id } = await withStore((api) => api.create({ name: 'To be shown' }));
+    assert.deepEqual(await answering([], () => run(commands.revealInTimeline, id)), []);
+    await eventually(activeTab, (tab) => tab?.label === 'Checkpoints Timeline', 'no timeline');
+  });
+
   it('switches between files as tree and as list, refreshes, and shows its log', async () => {
     for (const command of [commands.viewAsTree, commands.viewAsList, commands.refresh, commands.showLog])
       assert.deepEqual(await answering([], () => run(command)), []);

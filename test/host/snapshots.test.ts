@@ -188,9 +188,45 @@ describe('comparing', () => {
   });
 
   it('with any other, which is asked for', async () => {
-    const asked = await answering([(items) => items[0]], () => run(commands.compareWith, first.id));
+    const asked = await answering([(items) => items.at(3)], () => run(commands.compareWith, first.id));
     assert.equal(asked[0]?.kind, 'pick');
+    assert.deepEqual(asked[0]?.items.slice(0, 3), [
+      '$(files) Working Files',
+      '$(arrow-up) Previous Checkpoint',
+      'Checkpoints',
+    ]);
     await opened(/↔/);
+  });
+
+  it('with the start of the session, and all of a turn', async () => {
+    const session = { id: 'ses_compare', messageId: null, messageCount: 0, title: null, parent: null };
+    const turn = (number: number) => ({
+      number,
+      prompt: `Prompt ${number}`,
+      model: null,
+      agent: null,
+      cost: null,
+      tokens: null,
+    });
+    const make = (trigger: 'turn' | 'idle', number: number) =>
+      withStore((api) => api.create({ trigger, session, turn: turn(number) }));
+    write('turn.txt', 'one\n');
+    const start = await make('turn', 1);
+    write('turn.txt', 'two\n');
+    const end = await make('idle', 1);
+    write('turn.txt', 'three\n');
+    await run(commands.compareTurn, start.id);
+    await opened(/Prompt 1 ↔ Turn ended: Prompt 1/);
+    await closeEditors();
+    await run(commands.compareSessionStart, end.id);
+    await opened(/Prompt 1 ↔ Turn ended: Prompt 1/);
+    await closeEditors();
+    await answering(['Start of the Session'], () => run(commands.compareWith, end.id));
+    await opened(/Prompt 1 ↔ Turn ended: Prompt 1/);
+    const asked = await answering([], () => run(commands.compareSessionStart, start.id));
+    assert.match(asked[0]?.message ?? '', /the first checkpoint of its session/);
+    await withStore((api) => api.clear('ses_compare'));
+    remove('turn.txt');
   });
 
   it('a changed file of the list: what it changed, while the file is still so', async () => {
