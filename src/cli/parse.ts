@@ -4,10 +4,13 @@ import type { Select, Selection } from './command';
 import { registerCheckpointCommands } from './commands/checkpoints';
 import { registerCompareCommands } from './commands/compare';
 import { registerEditCommands } from './commands/edit';
+import { registerExportCommand } from './commands/export';
+import { registerImportCommand } from './commands/import';
 import { registerOriginalsCommands } from './commands/originals';
 import { registerPluginCommands } from './commands/plugin';
 import { registerRestoreCommands } from './commands/restore';
 import { registerStoreCommands } from './commands/store';
+import { registerSyncCommands } from './commands/sync';
 import { registerTaskCommands } from './commands/task';
 import { addGlobals } from './globals';
 import { UsageError } from './usage';
@@ -65,6 +68,9 @@ function build(select: Select, print: (text: string) => void): Command {
   registerOriginalsCommands(program, select);
   registerStoreCommands(program, select);
   registerTaskCommands(program, select);
+  registerSyncCommands(program, select);
+  registerExportCommand(program, select);
+  registerImportCommand(program, select);
   registerPluginCommands(program, select);
   return program;
 }

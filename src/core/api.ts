@@ -12,6 +12,7 @@ import type {
   Trigger,
   TurnInfo,
 } from './model';
+import type { SyncService } from './sync';
 
 /** What the three hosts do with one workspace. Implemented by `core/workspace.ts`. */
 export interface WorkspaceApi {
@@ -58,6 +59,9 @@ export interface WorkspaceApi {
   stats(): Promise<Stats>;
   prune(options?: { dryRun?: boolean }): Promise<{ deleted: CheckpointId[]; freedBytes: number }>;
   doctor(options?: { repair?: boolean }): Promise<Problem[]>;
+
+  /** To and from other machines and people. */
+  readonly sync: SyncService;
 
   /** Fires after anything changed in the store, by this process or another one. Returns the unsubscribe function. */
   onDidChange(listener: (event: WorkspaceEvent) => void): () => void;

@@ -33,6 +33,7 @@ import { composeRecord } from './record';
 import { parseReference, resolveReference } from './references';
 import { Restorer, type TaskPort } from './restorer';
 import { overSize, thin } from './retention';
+import type { SyncService } from './sync';
 import { cleanName } from './titles';
 import { revertTurnChanges, turnAround } from './turn-revert';
 import { undoStacks } from './undo';
@@ -44,6 +45,7 @@ export interface WorkspaceDependencies {
   index?: QueryIndex | null;
   task?: TaskPort | null;
   conversation?: ConversationPort | null;
+  sync?: SyncService | null;
   clock?: () => number;
 }
 
@@ -76,6 +78,11 @@ export class Workspace implements WorkspaceApi {
 
   get operation(): Operation | null {
     return this.running.at(-1) ?? null;
+  }
+
+  get sync(): SyncService {
+    if (this.deps.sync) return this.deps.sync;
+    throw new CheckpointsError('not-supported', 'There is no way to other machines from here.');
   }
 
   /** Finishes what a crash left. Every host calls it first. */
