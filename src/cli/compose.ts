@@ -29,7 +29,7 @@ export async function openFor(
   const workspace = await openWorkspace({
     directory: globals.cwd,
     task: (folder, root) => (task = taskOf(folder, root)),
-    conversation: (folder, root) => new GatewayConversation(root, () => sessions(folder, root)),
+    conversation: (folder, root, stored) => new GatewayConversation(root, () => sessions(folder, root), stored),
     ...(needs.index && existsSync(wasm) ? { index: openIndex } : {}),
   });
   return {

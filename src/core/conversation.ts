@@ -1,7 +1,8 @@
 import { counted } from './anchors';
 import { CheckpointsError } from './errors';
-import { forkAt, locateAnchor } from './fork';
+import { forkAt, locateAnchor, type ForkRequest } from './fork';
 import type { Checkpoint, ConversationPlan, SessionAnchor } from './model';
+import { messageIdOf, type StoredSession, type StoredSessions } from './session-document';
 import { notePrefix, type SessionGateway } from './sessions';
 
 /** What a restore does with the conversation; a host that has no way to OpenCode has none. */
@@ -12,6 +13,8 @@ export interface ConversationPort {
   refuseBusy(target: Checkpoint): Promise<void>;
   /** The last step of a restore: it leaves the original session alone, and either the whole fork is there or none. */
   fork(target: Checkpoint, done: RestoredFiles | null): Promise<{ id: string }>;
+  /** A session to be kept or sent elsewhere; null when it is as it was at `since`. Throws `session-missing`. */
+  exportSession(session: string, since: number | null): Promise<StoredSession | null>;
 }
 
 /** What happened to the files before the conversation was forked; null when they were left out. */
@@ -26,17 +29,53 @@ export class GatewayConversation implements ConversationPort {
   constructor(
     private readonly directory: string,
     private readonly gateway: () => Promise<SessionGateway>,
+    /** Sessions that OpenCode does not have (yet, or any more). */
+    private readonly stored: StoredSessions | null = null,
   ) {}
 
   async plan(target: Checkpoint): Promise<ConversationPlan> {
     const anchor = anchorOf(target);
-    const { session, point, messages } = await locateAnchor(await this.gateway(), {
-      anchor,
+    const gateway = await this.gateway();
+    try {
+      const { session, point, messages } = await locateAnchor(gateway, this.request(target));
+      return { session, messageCount: point.count, currentCount: counted(messages).length };
+    } catch (error) {
+      // It is brought in by the restore itself; whether that will work is known before.
+      await this.storedFor(target, gateway, error);
+      return { session: anchor.id, messageCount: anchor.messageCount, currentCount: null };
+    }
+  }
+
+  private request(target: Checkpoint): Pick<ForkRequest, 'anchor' | 'at' | 'byCount' | 'directory'> {
+    return {
+      anchor: anchorOf(target),
       at: Date.parse(target.createdAt),
       byCount: target.trigger === 'import',
       directory: this.directory,
-    });
-    return { session, messageCount: point.count, currentCount: counted(messages).length };
+    };
+  }
+
+  /** The session that came with the checkpoint and has its messages; throws `error`, which says that OpenCode has not, when there is none. */
+  private async storedFor(target: Checkpoint, gateway: SessionGateway, error: unknown): Promise<StoredSession> {
+    const missing = CheckpointsError.is(error, 'session-missing') || CheckpointsError.is(error, 'message-missing');
+    const found = missing ? await this.stored?.read(target) : null;
+    if (!found) throw error;
+    if (found.generation !== gateway.generation)
+      throw new CheckpointsError(
+        'not-supported',
+        `The conversation was held in OpenCode ${found.generation.slice(1)}; OpenCode ${gateway.generation.slice(1)} cannot go on with it.`,
+      );
+    const { messageId } = anchorOf(target);
+    if (messageId !== null && !found.document.messages.some((message) => messageIdOf(message) === messageId))
+      throw error;
+    return found;
+  }
+
+  async exportSession(session: string, since: number | null): Promise<StoredSession | null> {
+    const gateway = await this.gateway();
+    const { updatedAt } = await gateway.get(session);
+    if (updatedAt === since) return null;
+    return { generation: gateway.generation, updatedAt, document: await gateway.exportSession(session) };
   }
 
   async refuseBusy(target: Checkpoint): Promise<void> {
@@ -53,16 +92,44 @@ export class GatewayConversation implements ConversationPort {
   }
 
   async fork(target: Checkpoint, done: RestoredFiles | null): Promise<{ id: string }> {
-    const { session } = await forkAt(await this.gateway(), {
-      anchor: anchorOf(target),
-      at: Date.parse(target.createdAt),
-      byCount: target.trigger === 'import',
-      directory: this.directory,
-      title: target.title,
-      checkpoint: target.id,
-      note: restoreNote(target, done),
-    });
-    return { id: session.id };
+    const gateway = await this.gateway();
+    const about = { title: target.title, checkpoint: target.id, note: restoreNote(target, done) };
+    const request = this.request(target);
+    let error: unknown;
+    try {
+      await locateAnchor(gateway, request);
+    } catch (reason) {
+      error = reason;
+    }
+    if (error === undefined) {
+      const { session } = await forkAt(gateway, { ...request, ...about });
+      return { id: session.id };
+    }
+    const anchor = await this.bringIn(target, gateway, await this.storedFor(target, gateway, error));
+    try {
+      const { session } = await forkAt(gateway, { ...request, ...about, anchor });
+      return { id: session.id };
+    } catch (reason) {
+      await gateway.remove(anchor.id);
+      throw reason;
+    }
+  }
+
+  /** Under its own ids where they are free, else as a copy, in which the messages have other ids but the same order. */
+  private async bringIn(target: Checkpoint, gateway: SessionGateway, stored: StoredSession): Promise<SessionAnchor> {
+    const { document } = stored;
+    const anchor = anchorOf(target);
+    const into = { directory: this.directory };
+    try {
+      await gateway.importSession(document, into);
+      return anchor;
+    } catch (error) {
+      if (!CheckpointsError.is(error, 'conflict')) throw error;
+    }
+    const copy = await gateway.importSession(document, { ...into, copy: true });
+    const at = document.messages.findIndex((message) => messageIdOf(message) === anchor.messageId);
+    const messageId = at < 0 ? null : ((await gateway.messages(copy.id))[at]?.id ?? null);
+    return { ...anchor, id: copy.id, messageId };
   }
 }
 

@@ -22,6 +22,7 @@ export const reasons = [
   'no-files',
   'not-in-checkpoint',
   'untrusted-tree',
+  'remote-failed',
   'server-unreachable',
   'server-failed',
   'opencode-missing',

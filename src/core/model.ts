@@ -113,6 +113,8 @@ export interface RestoreRecord {
 export interface Origin {
   machine: string;
   user: string;
+  /** Of one that was renamed, described or pinned here after it was fetched: what it was, and which fields are ours. */
+  edited?: { commit: string; fields: Array<'name' | 'description' | 'pinned'> };
 }
 
 export interface Checkpoint {

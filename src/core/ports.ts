@@ -80,6 +80,11 @@ export interface SnapshotStore {
 
   /** id -> commit of all local checkpoints. */
   refs(): Map<CheckpointId, string>;
+  /** The same of those that came from elsewhere; one that is also local is not among them. */
+  fetchedRefs(): Map<CheckpointId, string>;
+  /** The ids of the checkpoint's own workspace, oldest first. */
+  siblings(id: CheckpointId): CheckpointId[];
+  /** Local and fetched ones; those that are not there are left out. */
   read(ids: CheckpointId[]): Promise<Checkpoint[]>;
   /** Replaces a record; `change` may run again when another process was faster. */
   update(

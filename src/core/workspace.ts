@@ -45,8 +45,15 @@ export interface WorkspaceDependencies {
   index?: QueryIndex | null;
   task?: TaskPort | null;
   conversation?: ConversationPort | null;
-  sync?: SyncService | null;
+  sync?: ((workspace: SyncHost) => SyncService) | null;
   clock?: () => number;
+}
+
+/** What an exchange with others needs of the workspace it is for. */
+export interface SyncHost {
+  resolve(reference: string): Promise<Checkpoint>;
+  /** Others' checkpoints have come in. */
+  changed(ids: CheckpointId[]): void;
 }
 
 const patienceMs = 30_000;
@@ -55,6 +62,7 @@ const patienceMs = 30_000;
 export class Workspace implements WorkspaceApi {
   private readonly store: SnapshotStore;
   private readonly restorer: Restorer;
+  private readonly exchange: SyncService | null;
   private readonly changed = new Emitter<WorkspaceEvent>();
   private readonly operations = new Emitter<Operation | null>();
   private readonly running: Operation[] = [];
@@ -66,6 +74,11 @@ export class Workspace implements WorkspaceApi {
   constructor(private readonly deps: WorkspaceDependencies) {
     this.store = deps.store;
     this.restorer = new Restorer(deps.store, deps.task ?? null, deps.conversation ?? null);
+    this.exchange =
+      deps.sync?.({
+        resolve: (reference) => this.resolve(reference),
+        changed: (ids) => this.announce('external', ids),
+      }) ?? null;
   }
 
   get root(): string {
@@ -81,7 +94,7 @@ export class Workspace implements WorkspaceApi {
   }
 
   get sync(): SyncService {
-    if (this.deps.sync) return this.deps.sync;
+    if (this.exchange) return this.exchange;
     throw new CheckpointsError('not-supported', 'There is no way to other machines from here.');
   }
 
@@ -140,7 +153,7 @@ export class Workspace implements WorkspaceApi {
   async list(filter: ListFilter = {}): Promise<Checkpoint[]> {
     const { index } = this.deps;
     if (index) {
-      await index.sync(this.store.refs(), (ids) => this.store.read(ids));
+      await index.sync(this.refs(), (ids) => this.store.read(ids));
       return index.query(filter);
     }
     const { limit, ...rest } = filter;
@@ -152,8 +165,13 @@ export class Workspace implements WorkspaceApi {
 
   /** Newest first. */
   private async all(limit?: number): Promise<Checkpoint[]> {
-    const ids = [...this.store.refs().keys()].sort().reverse();
+    const ids = [...this.refs().keys()].sort().reverse();
     return this.store.read(ids.slice(0, limit));
+  }
+
+  /** Local and fetched ones: every id once. */
+  private refs(): Map<CheckpointId, string> {
+    return new Map([...this.store.fetchedRefs(), ...this.store.refs()]);
   }
 
   async resolve(reference: string): Promise<Checkpoint> {
@@ -189,7 +207,7 @@ export class Workspace implements WorkspaceApi {
   }
 
   private async wholeBefore(id: CheckpointId): Promise<Checkpoint | null> {
-    const older = [...this.store.refs().keys()].filter((other) => other < id).sort();
+    const older = this.store.siblings(id).filter((other) => other < id);
     for (const other of older.reverse()) {
       const [found] = await this.store.read([other]);
       if (found && isWhole(found)) return found;
@@ -371,7 +389,8 @@ export class Workspace implements WorkspaceApi {
   async prune(options: { dryRun?: boolean } = {}): Promise<{ deleted: CheckpointId[]; freedBytes: number }> {
     return this.during('prune', 'Cleaning up the store', async () => {
       const config = this.deps.config();
-      const local = (await this.list()).filter((checkpoint) => checkpoint.origin === null);
+      const all = await this.list();
+      const local = all.filter((checkpoint) => checkpoint.origin === null);
       const deleted = thin(local, config, this.now()).drop.map((drop) => drop.id);
       if (options.dryRun) return { deleted, freedBytes: 0 };
       await this.store.remove(deleted);
@@ -379,7 +398,8 @@ export class Workspace implements WorkspaceApi {
       for (;;) {
         const gone = new Set(deleted);
         const rest = local.filter((checkpoint) => !gone.has(checkpoint.id));
-        const more = overSize(rest, this.store.sizes().bytes, config.maxStoreSize).map((drop) => drop.id);
+        const bytes = this.store.sizes().bytes - (await this.fetchedBytes(all, rest));
+        const more = overSize(rest, bytes, config.maxStoreSize).map((drop) => drop.id);
         if (more.length === 0) break;
         await this.store.remove(more);
         deleted.push(...more);
@@ -390,13 +410,20 @@ export class Workspace implements WorkspaceApi {
     });
   }
 
+  /** What came from elsewhere is not thinned, so it must not make room for itself at the expense of what is. */
+  private async fetchedBytes(all: Checkpoint[], local: Checkpoint[]): Promise<number> {
+    const commits = (some: Checkpoint[]): string[] => some.map(({ files }) => files.commit);
+    const fetched = commits(all.filter((checkpoint) => checkpoint.origin !== null));
+    return fetched.length === 0 ? 0 : this.store.ownBytes(fetched, commits(local));
+  }
+
   async doctor(options: { repair?: boolean } = {}): Promise<Problem[]> {
     return this.during('doctor', 'Checking the store', () => this.store.doctor(options.repair === true));
   }
 
   onDidChange(listener: (event: WorkspaceEvent) => void): () => void {
     if (!this.unwatch) {
-      this.seen = this.store.refs();
+      this.seen = this.refs();
       this.unwatch = this.store.watch(() => this.lookOutside());
     }
     const end = this.changed.on(listener);
@@ -411,7 +438,7 @@ export class Workspace implements WorkspaceApi {
 
   /** Tells changes of other processes from our own, which were announced already. */
   private lookOutside(): void {
-    const now = this.store.refs();
+    const now = this.refs();
     const ids = [...now].filter(([id, commit]) => this.seen.get(id) !== commit).map(([id]) => id);
     for (const id of this.seen.keys()) if (!now.has(id)) ids.push(id);
     this.seen = now;
@@ -419,7 +446,7 @@ export class Workspace implements WorkspaceApi {
   }
 
   private announce(kind: WorkspaceEvent['kind'], ids: CheckpointId[]): void {
-    if (this.unwatch) this.seen = this.store.refs();
+    if (this.unwatch) this.seen = this.refs();
     this.changed.fire({ kind, ids });
   }
 

@@ -2,10 +2,13 @@ import type { ConversationPort } from '../core/conversation';
 import { loadConfig, storeHome, type Config } from '../core/config';
 import type { QueryIndex } from '../core/ports';
 import type { TaskPort } from '../core/restorer';
+import type { StoredSessions } from '../core/session-document';
 import { Workspace } from '../core/workspace';
 import { ensureStore, layoutOf } from './layout';
 import { resolveRoot } from './roots';
-import { GitStore } from './store';
+import { SessionStore } from './session-store';
+import { checkpointRefs, GitStore } from './store';
+import { GitSync } from './sync';
 import { findUserRepo } from './user-repo';
 
 export interface OpenOptions {
@@ -16,7 +19,7 @@ export interface OpenOptions {
   /** Given the workspace's folder in the store, an index for lists; without one they are read from the store. */
   index?: (folder: string) => Promise<QueryIndex>;
   task?: (folder: string, root: string) => TaskPort;
-  conversation?: (folder: string, root: string) => ConversationPort;
+  conversation?: (folder: string, root: string, stored: StoredSessions) => ConversationPort;
   env?: NodeJS.ProcessEnv;
   log?: (message: string) => void;
 }
@@ -32,12 +35,24 @@ export async function openWorkspace(options: OpenOptions): Promise<Workspace> {
   const config = (): Config => loadConfig(root, layout.folder, env).config;
   const store = new GitStore(root, layout, file, config, options.log);
   const index = options.index ? await options.index(layout.folder) : null;
+  const stored = new SessionStore(store.refsOf, store.reader, store.fetched, (id) =>
+    Boolean(store.refsOf.read(checkpointRefs + id)),
+  );
+  const conversation = options.conversation?.(layout.folder, root, stored) ?? null;
   const workspace = new Workspace({
     store,
     config,
     index,
     task: options.task?.(layout.folder, root) ?? null,
-    conversation: options.conversation?.(layout.folder, root) ?? null,
+    conversation,
+    sync: (host) =>
+      new GitSync({
+        store,
+        config,
+        conversation,
+        resolve: (r) => host.resolve(r),
+        changed: (ids) => host.changed(ids),
+      }),
   });
   await workspace.recover();
   return workspace;

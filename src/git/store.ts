@@ -21,6 +21,7 @@ import { baseMessage, decodeBase, emptyBase, type Base, type BaseState } from '.
 import { normalisePaths } from './capture';
 import { describeChanges } from './changes';
 import { diagnose } from './doctor';
+import { Fetched, type FetchedRef } from './fetched';
 import { removeJournal } from './journal';
 import { storeFailure, type Layout, type WorkspaceFile } from './layout';
 import { Leases, type Lease } from './leases';
@@ -33,6 +34,7 @@ import { checkpointMessage, decodeCheckpoint, encodeCommit } from './records';
 import { isMissing, Refs } from './refs';
 import { runGit, safeFlags, storeEnv } from './run';
 import { Snapshots, type Snapshot } from './snapshots';
+import { SyncState } from './sync-state';
 import { Trees } from './trees';
 import { watchRefs } from './watch';
 
@@ -48,6 +50,8 @@ export class GitStore implements SnapshotStore {
   readonly reader: ObjectReader;
   readonly trees: Trees;
   readonly leases: Leases;
+  readonly syncState: SyncState;
+  readonly fetched: Fetched;
   private readonly snapshots: Snapshots;
   private queue: Promise<unknown> = Promise.resolve();
 
@@ -64,6 +68,9 @@ export class GitStore implements SnapshotStore {
     this.trees = new Trees(this.reader, file.objectFormat === 'sha1' ? 20 : 32);
     this.leases = new Leases(layout.leases);
     this.snapshots = new Snapshots(root, layout, file.objectFormat, this.trees);
+    const newWriter = (): PackWriter => this.newWriter();
+    this.syncState = new SyncState(this.refsOf, this.reader, newWriter);
+    this.fetched = new Fetched({ refs: this.refsOf, reader: this.reader, state: this.syncState, newWriter, log });
   }
 
   newWriter(): PackWriter {
@@ -279,12 +286,26 @@ export class GitStore implements SnapshotStore {
     return found;
   }
 
+  fetchedRefs(): Map<CheckpointId, string> {
+    const fetched = this.fetched.visible((id) => this.refsOf.read(checkpointRefs + id) !== null);
+    return new Map([...fetched].map(([id, { commit }]) => [id, commit]));
+  }
+
+  siblings(id: CheckpointId): CheckpointId[] {
+    const at = this.refsOf.read(checkpointRefs + id) ? null : this.fetched.find(id);
+    return at ? this.fetched.siblings(at.origin) : [...this.refs().keys()].sort();
+  }
+
   async read(ids: CheckpointId[]): Promise<Checkpoint[]> {
     const all = ids.length > 50 ? this.refs() : null;
+    let others: Map<CheckpointId, FetchedRef> | null = null;
     const records = await Promise.all(
       ids.map(async (id) => {
-        const commit = all ? all.get(id) : this.refsOf.read(checkpointRefs + id);
-        if (!commit) return null;
+        const commit = all ? all.get(id) : idPattern.test(id) && this.refsOf.read(checkpointRefs + id);
+        if (!commit) {
+          const at = (others ??= this.fetched.visible(() => false)).get(id);
+          return at ? this.fetched.read(at) : null;
+        }
         const object = await this.reader.read(commit);
         if (object?.type !== 'commit') {
           this.log(`lost commit of ${id}`);
@@ -307,6 +328,8 @@ export class GitStore implements SnapshotStore {
 
   /** For callers that hold the exclusive lease themselves. */
   async updateLeased(id: CheckpointId, change: (checkpoint: Checkpoint) => Checkpoint): Promise<Checkpoint> {
+    const elsewhere = this.refsOf.read(checkpointRefs + id) ? null : this.fetched.find(id);
+    if (elsewhere) return this.fetched.update(elsewhere, change);
     for (let attempt = 0; attempt < 40; attempt++) {
       const [record] = await this.read([id]);
       if (!record) throw new CheckpointsError('unknown-reference', `There is no checkpoint ${id}.`);
@@ -322,7 +345,11 @@ export class GitStore implements SnapshotStore {
   }
 
   async remove(ids: CheckpointId[]): Promise<void> {
-    await this.refsOf.remove(ids.map((id) => checkpointRefs + id));
+    const own = ids.filter((id) => this.refsOf.read(checkpointRefs + id));
+    const others = new Set(ids.filter((id) => !own.includes(id)));
+    const fetched = others.size > 0 ? this.fetched.all().filter(({ id }) => others.has(id)) : [];
+    if (fetched.length > 0) await this.sharing('delete', 15_000, undefined, () => this.fetched.remove(fetched));
+    await this.refsOf.remove(own.map((id) => checkpointRefs + id));
   }
 
   diff(from: string, to: string, paths: string[] = []): Promise<FileChange[]> {
@@ -390,12 +417,8 @@ export class GitStore implements SnapshotStore {
     return this.holding(() => this.leases.exclusive(purpose, waitMs, signal), work);
   }
 
-  private sharing<T>(
-    purpose: string,
-    waitMs: number,
-    signal: AbortSignal | undefined,
-    work: () => Promise<T>,
-  ): Promise<T> {
+  /** Objects that were written stay until `work` is done, though no ref may name them yet. */
+  sharing<T>(purpose: string, waitMs: number, signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> {
     return this.holding(() => this.leases.shared(purpose, waitMs, signal), work);
   }
 
@@ -439,7 +462,9 @@ export class GitStore implements SnapshotStore {
 
   async ownBytes(commits: string[], others: string[]): Promise<number> {
     const known = ['refs/base', 'refs/scan'].map((ref) => this.refsOf.read(ref)).filter((oid) => oid !== null);
-    const input = [...commits, ...[...others, ...known].map((oid) => `^${oid}`)].map((line) => `${line}\n`).join('');
+    // Checkpoints have no parents: only by their trees does git see what they share.
+    const lines = [...commits, ...[...others, ...known].map((oid) => `^${oid}^{tree}`)];
+    const input = lines.map((line) => `${line}\n`).join('');
     const result = await runGit(
       [...safeFlags, `--git-dir=${this.layout.gitDir}`, 'rev-list', '--objects', '--disk-usage', '--stdin'],
       { cwd: this.layout.gitDir, env: storeEnv(), input },

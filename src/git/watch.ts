@@ -27,6 +27,8 @@ export function watchRefs(gitDir: string, listener: () => void, onError: (error:
   };
   add(join(gitDir, 'refs', 'checkpoints'));
   add(gitDir, /^packed-refs$/);
+  // Every fetch ends with a new `refs/sync`: one file to watch, however many origins there are.
+  add(join(gitDir, 'refs'), /^sync$/);
   return () => {
     clearTimeout(timer);
     for (const watcher of watchers) watcher.close();

@@ -95,6 +95,11 @@ export const advice: Record<Reason, Advice> = {
     sentence: 'This checkpoint came from elsewhere and holds paths that are not safe to write.',
     wayOut: 'Nothing was changed. Restore single files of it instead.',
   },
+  'remote-failed': {
+    sentence: 'The git remote did not do what was asked of it.',
+    wayOut: 'Nothing here was changed. See that git reaches it from a terminal, then try again.',
+    action: openLog,
+  },
   'server-unreachable': {
     sentence: 'The OpenCode server does not answer.',
     wayOut: 'Files and task can be restored without it. Start OpenCode, or check its address.',

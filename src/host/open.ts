@@ -44,9 +44,9 @@ export const workspaceOpener = (extension: vscode.Uri, log: vscode.LogOutputChan
       directory,
       index,
       task: (folder, root) => partsOf(folder, root).task,
-      conversation: (folder, root) => {
+      conversation: (folder, root, stored) => {
         const { sessions } = partsOf(folder, root);
-        return new GatewayConversation(root, () => sessions.gateway());
+        return new GatewayConversation(root, () => sessions.gateway(), stored);
       },
       log: (message) => log.info(message),
     });

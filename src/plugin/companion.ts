@@ -64,7 +64,7 @@ export class Companion {
         const exportState = loadConfig(root, folder).config['task.exportState'];
         return (task = new TaskService(new TaskStore({ folder, root, exportState })));
       },
-      conversation: (_folder, root) => new GatewayConversation(root, this.gateway),
+      conversation: (_folder, root, stored) => new GatewayConversation(root, this.gateway, stored),
       log: this.log,
     });
     if (!task) throw new CheckpointsError('no-task', 'The workspace was opened without its task.');
