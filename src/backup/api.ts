@@ -89,7 +89,9 @@ export type SessionState =
   /** The server has gone on since. */
   | 'older'
   /** The backup has more than the server. */
-  | 'newer';
+  | 'newer'
+  /** Each has something that the other has not. */
+  | 'different';
 
 export interface BackupVersion {
   /** Names it in `restore`: its path in the backup. */

@@ -149,6 +149,23 @@ export interface ForkedSession {
   messages: SessionMessage[];
 }
 
+/** A session as the server's list has it. */
+export interface ListedSession {
+  session: SessionInfo;
+  /** Another one when anything that the list says of the session has changed; OpenCode 2 does not tell the end of a turn by `updatedAt`. */
+  stamp: string;
+}
+
+export interface ImportOptions {
+  directory: string;
+  /** Under new ids. */
+  copy?: boolean;
+  /** An import of this very session was cut off: what is missing is added where the generation can do that. */
+  resume?: boolean;
+  /** Sessions that are called otherwise here: ties to them follow, and a copy takes its own new id from here. */
+  ids?: ReadonlyMap<string, string>;
+}
+
 export interface SessionGateway {
   readonly generation: Generation;
   readonly version: string;
@@ -157,6 +174,8 @@ export interface SessionGateway {
 
   /** Sessions that work in this folder or below it, newest first; sub-agents' and archived ones too. */
   list(directory: string): Promise<SessionInfo[]>;
+  /** Those of all projects: all or an error, never a part. */
+  listAll(): Promise<ListedSession[]>;
   /** Throws `session-missing`. */
   get(session: string): Promise<SessionInfo>;
   /** All of them, oldest first. Throws `session-missing`. */
@@ -182,7 +201,7 @@ export interface SessionGateway {
    * Throws `conflict` when the session is there already, unless it may come in as a copy under new ids. `not-supported`
    * when the document is of the other generation, or this server cannot take one.
    */
-  importSession(document: SessionExport, options: { directory: string; copy?: boolean }): Promise<SessionInfo>;
+  importSession(document: SessionExport, options: ImportOptions): Promise<SessionInfo>;
   remove(session: string): Promise<void>;
   /** Until `signal` is aborted: reconnects by itself. Resolves when it has ended. */
   events(listener: (event: SessionEvent) => void, signal: AbortSignal): Promise<void>;

@@ -3,6 +3,8 @@ import type {
   BusyState,
   ForkedSession,
   GatewayCapabilities,
+  ImportOptions,
+  ListedSession,
   SessionEvent,
   SessionExport,
   SessionGateway,
@@ -15,7 +17,7 @@ import { followEvents } from './events';
 import { Http, type Endpoint } from './http';
 import { mergeMetadata } from './metadata';
 import { isWithin } from './normal';
-import { copyOf, requireGeneration } from './transfer';
+import { requireGeneration, stampOf, transferred } from './transfer';
 import { importByCommand, todosByCommand, type CommandLine } from './v1-cli';
 import { V1Events } from './v1-events';
 import { v1Messages, v1Session, type V1Message, type V1Session } from './v1-normal';
@@ -56,6 +58,12 @@ export class V1Gateway implements SessionGateway {
     const query = { directory, scope: 'project', limit: everything };
     const sessions = await this.http.json<V1Session[]>('GET', '/session', { query, timeoutMs: bootMs });
     return sessions.filter((session) => isWithin(directory, session.directory)).map(v1Session);
+  }
+
+  async listAll(): Promise<ListedSession[]> {
+    const query = { archived: 'true', limit: everything };
+    const raw = await this.http.json<V1Session[]>('GET', '/experimental/session', { query, timeoutMs: bootMs });
+    return raw.map((one) => ({ session: v1Session(one), stamp: stampOf(one) }));
   }
 
   async get(session: string): Promise<SessionInfo> {
@@ -145,12 +153,13 @@ export class V1Gateway implements SessionGateway {
     return { info, messages: await this.rawMessages(session) };
   }
 
-  async importSession(given: SessionExport, options: { directory: string; copy?: boolean }): Promise<SessionInfo> {
+  async importSession(given: SessionExport, options: ImportOptions): Promise<SessionInfo> {
     requireGeneration(given, 'v1');
-    const document = options.copy ? copyOf(given) : given;
+    const document = transferred(given, options);
     const { id } = document.info;
     // `opencode import` adds to a session that is there, and says nothing.
-    if (await sessionExists(this, id)) throw new CheckpointsError('conflict', `Session ${id} is there already`);
+    if (!options.resume && (await sessionExists(this, id)))
+      throw new CheckpointsError('conflict', `Session ${id} is there already`);
     const cli = await this.commandLine();
     if (!cli)
       throw new CheckpointsError('not-supported', 'OpenCode 1 imports sessions only through its command line', {

@@ -3,6 +3,8 @@ import type {
   BusyState,
   ForkedSession,
   GatewayCapabilities,
+  ImportOptions,
+  ListedSession,
   SessionEvent,
   SessionExport,
   SessionGateway,
@@ -15,7 +17,7 @@ import { followEvents } from './events';
 import { Http, type Endpoint, type RequestOptions } from './http';
 import { mergeMetadata } from './metadata';
 import { isWithin } from './normal';
-import { copyOf, requireGeneration } from './transfer';
+import { requireGeneration, stampOf, transferred } from './transfer';
 import { V2Events } from './v2-events';
 import { v2Messages, v2Session, type V2Message, type V2Session } from './v2-normal';
 import { waitUntil } from './waiting';
@@ -48,6 +50,11 @@ export class V2Gateway implements SessionGateway {
     });
     const sessions = await this.pages<V2Session>('/api/session', { project: project.id, order: 'desc' }, 200);
     return sessions.filter((session) => isWithin(directory, session.location.directory)).map(v2Session);
+  }
+
+  async listAll(): Promise<ListedSession[]> {
+    const raw = await this.pages<V2Session>('/api/session', { order: 'desc' }, 200);
+    return raw.map((one) => ({ session: v2Session(one), stamp: stampOf(one) }));
   }
 
   async get(session: string): Promise<SessionInfo> {
@@ -115,9 +122,9 @@ export class V2Gateway implements SessionGateway {
     });
   }
 
-  async importSession(given: SessionExport, options: { directory: string; copy?: boolean }): Promise<SessionInfo> {
+  async importSession(given: SessionExport, options: ImportOptions): Promise<SessionInfo> {
     requireGeneration(given, 'v2');
-    const document = options.copy ? copyOf(given) : given;
+    const document = transferred(given, options);
     const info = { ...document.info };
     // A sub-agent whose parent is not here comes in as a session of its own.
     if (typeof info['parentID'] === 'string' && !(await sessionExists(this, info['parentID']))) delete info['parentID'];

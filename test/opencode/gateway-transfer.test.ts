@@ -6,7 +6,7 @@ import { forkAt } from '../../src/core/fork';
 import type { SessionEvent, SessionExport, SessionGateway } from '../../src/core/sessions';
 import { gatewayFor } from '../../src/opencode/connect';
 import { endpoint } from '../../src/opencode/http';
-import { newIds, newSessionId } from '../../src/opencode/ids';
+import { newIds, newSessionId } from '../../src/core/session-ids';
 import { startOpenCode, until, type OpenCode } from '../rig/opencode';
 import { write } from '../rig/script';
 import { countIn, gatewayTo, generations, untilLive } from './gateway-fixture';

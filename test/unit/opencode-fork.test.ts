@@ -48,6 +48,7 @@ class UnluckyServer {
       version: '1.18.33',
       url: '',
       capabilities: { todos: 'none', notes: 'message', import: false },
+      listAll: () => Promise.resolve([]),
       list: () => Promise.resolve([...this.sessions.values()].map((one) => one.info)),
       get: (id) => Promise.resolve(find(id).info),
       messages,

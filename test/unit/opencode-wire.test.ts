@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { SessionEvent, SessionExport } from '../../src/core/sessions';
 import { Recent } from '../../src/opencode/events';
-import { newIds, newSessionId } from '../../src/opencode/ids';
+import { newIds, newSessionId } from '../../src/core/session-ids';
 import { mergeMetadata } from '../../src/opencode/metadata';
 import { isWithin, relativeTo } from '../../src/opencode/normal';
 import { readEvents } from '../../src/opencode/sse';
