@@ -108,6 +108,7 @@ export class BackupFolder {
   }
 
   async remove(file: string): Promise<void> {
+    await this.check();
     await this.patiently(file, () => rm(this.absolute(file), { force: true }));
   }
 
@@ -158,6 +159,7 @@ export class BackupFolder {
 
   /** For what may be lost: a log. */
   async appendLoosely(file: string, text: string): Promise<void> {
+    await this.check();
     await this.patiently(file, () => appendFile(this.absolute(file), text, { mode: 0o600 }));
   }
 

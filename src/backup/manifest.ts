@@ -81,11 +81,12 @@ export class Manifest {
     return this.changed || this.journaled || this.content.garbage.length > 0;
   }
 
-  /** Known to be so from now on, whatever happens to this process. */
+  /** What is about to be done, on disk before it is. Until `set` says that it was done, the next run looks again. */
   async note(record: SessionRecord): Promise<void> {
-    this.content.sessions[record.id] = record;
+    const intended = { ...record, settled: false };
     this.journaled = true;
-    await this.folder.append(journalFile(this.content.machine.id), sealed(record));
+    await this.folder.append(journalFile(this.content.machine.id), sealed(intended));
+    this.content.sessions[record.id] = intended;
   }
 
   /** Only in memory, until `save`. */

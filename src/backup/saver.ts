@@ -74,7 +74,6 @@ export class SessionSaver {
     const oldTodos = todos === null ? null : await folder.read(todosPlace);
     const writeTodos = todos !== null && (oldTodos === null || hashOf(oldTodos) !== record.todos?.sha256);
     let bytes = 0;
-    if (content === null && !writeTodos) manifest.set(record);
     if (content !== null) {
       await folder.write(record.file, content, async () => {
         if (found) await this.keep(record.file, found.version);
@@ -83,6 +82,7 @@ export class SessionSaver {
       bytes += record.size;
     } else if (writeTodos) await manifest.note(record);
     if (writeTodos) bytes += (await folder.write(todosPlace, todos)).size;
+    manifest.set(record);
     return bytes;
   }
 
@@ -132,16 +132,19 @@ export class SessionSaver {
     const facts = factsOf(document);
     const project = file.split('/')[1] ?? '';
     const todos = await folder.read(todosFile(file));
-    const isOwn = before?.sha256 === sha256;
+    const own = before && [before, ...before.older].find((version) => version.sha256 === sha256);
+    const writer = own?.machine ?? (await this.writers()).get(sha256);
+    // Nobody wrote this, and it is no newer than what was written here: it was damaged since, and is no version to be kept.
+    if (before && writer === undefined && facts.updatedAt <= before.updatedAt) return null;
     return {
       version: {
         file: versionFile(project, facts.id, facts.updatedAt, sha256),
         size: bytes.length,
         sha256,
-        savedAt: isOwn ? before.savedAt : new Date(facts.updatedAt).toISOString(),
+        savedAt: own?.savedAt ?? new Date(facts.updatedAt).toISOString(),
         updatedAt: facts.updatedAt,
         messages: facts.messages,
-        machine: isOwn ? machine.id : ((await this.writers()).get(sha256) ?? (before ? 'unknown' : machine.id)),
+        machine: writer ?? (before ? 'unknown' : machine.id),
         todos: todos && { size: todos.length, sha256: hashOf(todos) },
       },
     };
@@ -205,7 +208,7 @@ export class SessionSaver {
       record = { ...record, older: [...record.older, { ...earlier.version, machine: machine.id }] };
     }
     const moved = { ...record, file: target, deletedAt };
-    await manifest.note({ ...moved, settled: false });
+    await manifest.note(moved);
     if ((await folder.size(todosFile(place))) !== null) await folder.move(todosFile(place), todosFile(target));
     await folder.move(place, target);
     manifest.set({ ...moved, settled: true });
