@@ -74,7 +74,7 @@ export const compose = (context: vscode.ExtensionContext): Host => {
     plan,
     gutter,
     timeline,
-    new StatusBar(workspaces, tree),
+    new StatusBar(workspaces, log),
     new TaskView(workspaces, failed),
     watch,
     states,

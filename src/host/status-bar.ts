@@ -1,29 +1,35 @@
 import * as vscode from 'vscode';
+import type { Checkpoint } from '../core/model';
 import { commands, views } from './ids';
 import { counts, countsInWords, firstLine } from './labels';
 import { explain } from './notifications';
 import { relativeTime, shortAge } from './relative-time';
-import type { CheckpointTree } from './tree';
 import type { Workspaces } from './workspaces';
+
+/** The newest ones may have come from another machine; among so many one of this machine is enough. */
+const fetchedTogether = 20;
 
 /** The age of the last checkpoint, a spinner while something runs, a warning with its reason. Hidden before the first one. */
 export class StatusBar implements vscode.Disposable {
   private readonly item: vscode.StatusBarItem;
   private readonly subscriptions: vscode.Disposable[];
   private readonly timer: NodeJS.Timeout;
+  private newest: Checkpoint | undefined;
+  private reading: Promise<void> | undefined;
+  private again = false;
 
   constructor(
     private readonly workspaces: Workspaces,
-    private readonly tree: CheckpointTree,
+    private readonly log: vscode.LogOutputChannel,
   ) {
     this.item = vscode.window.createStatusBarItem('opencodeCheckpoints.status', vscode.StatusBarAlignment.Left, 0);
     this.item.name = 'Checkpoints';
     this.item.command = `${views.tree}.focus`;
     this.subscriptions = [
       this.item,
-      tree.onDidList(() => this.draw()),
+      workspaces.onDidChange(() => this.read()),
       workspaces.onDidChangeOperation(() => this.draw()),
-      workspaces.onDidChangeRoots(() => this.draw()),
+      workspaces.onDidChangeRoots(() => this.read()),
     ];
     this.timer = setInterval(() => this.draw(), 30_000);
     this.draw();
@@ -34,10 +40,30 @@ export class StatusBar implements vscode.Disposable {
     vscode.Disposable.from(...this.subscriptions).dispose();
   }
 
+  /** By itself: the tree, hidden, reads nothing. One at a time, and once more when something came in between. */
+  private read(): void {
+    this.again = true;
+    this.reading ??= this.readNow()
+      .catch((error: unknown) => this.log.warn(`the newest checkpoint could not be read: ${String(error)}`))
+      .finally(() => (this.reading = undefined));
+    this.draw();
+  }
+
+  private async readNow(): Promise<void> {
+    while (this.again) {
+      this.again = false;
+      const lists = await Promise.all(this.workspaces.current.map((root) => root.api.list({ limit: fetchedTogether })));
+      this.newest = lists
+        .flatMap((list) => list.find(({ origin }) => origin === null) ?? [])
+        .sort((a, b) => b.createdAt.localeCompare(a.createdAt))[0];
+    }
+    this.draw();
+  }
+
   private draw(): void {
     const { operation } = this.workspaces;
     const [failure] = this.workspaces.failures;
-    const newest = this.tree.newest();
+    const { newest } = this;
     this.item.backgroundColor = undefined;
     this.item.command = `${views.tree}.focus`;
     if (operation !== null) {

@@ -3,7 +3,7 @@ import type { TaskState, TaskStatus } from '../core/model';
 import type { TaskSnapshot } from '../core/task-service';
 import { commands, views } from './ids';
 import { firstLine } from './labels';
-import { relativeTime } from './relative-time';
+import { fullTime, relativeTime } from './relative-time';
 import type { Root } from './root';
 import { isStep, listNames, statusNames, textNames, tickItem, type ListField, type TextField } from './task-model';
 import type { Workspaces } from './workspaces';
@@ -13,8 +13,8 @@ export type TaskNode =
   | { type: 'taskRoot'; root: Root }
   | { type: 'taskStatus'; root: Root; status: TaskStatus | undefined }
   | { type: 'taskText'; root: Root; field: TextField; text: string }
-  | { type: 'taskList'; root: Root; field: ListField; items: string[] }
-  | { type: 'taskItem'; root: Root; field: ListField; index: number; text: string }
+  | { type: 'taskList'; root: Root; field: ListField; items: string[]; done?: string[] }
+  | { type: 'taskItem'; root: Root; field: ListField; index: number; text: string; done?: boolean }
   | { type: 'taskHistory'; root: Root }
   | { type: 'taskSave'; root: Root; save: TaskSnapshot };
 
@@ -26,6 +26,24 @@ const statusIcons: Record<TaskStatus, string> = {
   in_progress: 'play-circle',
   blocked: 'error',
   done: 'pass-filled',
+};
+
+const statusColors: Partial<Record<TaskStatus, string>> = {
+  in_progress: 'charts.blue',
+  blocked: 'charts.red',
+  done: 'charts.green',
+};
+
+const fieldIcons: Record<TextField | ListField, string> = {
+  title: 'target',
+  objective: 'milestone',
+  summary: 'output',
+  currentPlan: 'list-ordered',
+  nextSteps: 'tasklist',
+  completedSteps: 'pass',
+  blockers: 'error',
+  filesTouched: 'files',
+  notes: 'note',
 };
 
 const historyLimit = 50;
@@ -61,7 +79,14 @@ export class TaskView implements vscode.TreeDataProvider<TaskNode>, vscode.Dispo
       if (node === undefined) return await this.top();
       if (node.type === 'taskRoot') return await this.fields(node.root);
       if (node.type === 'taskList')
-        return node.items.map((text, index) => ({ type: 'taskItem', root: node.root, field: node.field, index, text }));
+        return node.items.map((text, index) => ({
+          type: 'taskItem',
+          root: node.root,
+          field: node.field,
+          index,
+          text,
+          done: node.done?.includes(text),
+        }));
       if (node.type === 'taskHistory') {
         const saves = await node.root.task.history(node.root.api);
         return saves.slice(0, historyLimit).map((save) => ({ type: 'taskSave', root: node.root, save }));
@@ -106,6 +131,7 @@ export class TaskView implements vscode.TreeDataProvider<TaskNode>, vscode.Dispo
       root,
       field,
       items: task[field] ?? [],
+      done: task.completedSteps,
     }));
     // An empty list is worth a row only where people add things.
     const shown = lists.filter(
@@ -155,6 +181,9 @@ export class TaskView implements vscode.TreeDataProvider<TaskNode>, vscode.Dispo
 
 const addable: ReadonlySet<ListField> = new Set(['nextSteps', 'blockers', 'notes']);
 
+const icon = (id: string, color?: string): vscode.ThemeIcon =>
+  new vscode.ThemeIcon(id, color === undefined ? undefined : new vscode.ThemeColor(color));
+
 const taskItem = (node: TaskNode): vscode.TreeItem => {
   const { None, Collapsed, Expanded } = vscode.TreeItemCollapsibleState;
   switch (node.type) {
@@ -165,18 +194,23 @@ const taskItem = (node: TaskNode): vscode.TreeItem => {
     }
     case 'taskStatus': {
       const item = new vscode.TreeItem(node.status === undefined ? 'No status' : statusNames[node.status], None);
-      item.iconPath = new vscode.ThemeIcon(
-        node.status === undefined ? 'circle-large-outline' : statusIcons[node.status],
-      );
+      item.iconPath =
+        node.status === undefined
+          ? new vscode.ThemeIcon('circle-large-outline')
+          : icon(statusIcons[node.status], statusColors[node.status]);
       item.description = 'Status';
       item.command = { command: commands.editTaskRow, title: 'Change Status', arguments: [node] };
       return item;
     }
     case 'taskText': {
-      const item = new vscode.TreeItem(firstLine(node.text) || `No ${textNames[node.field].toLowerCase()}`, None);
-      item.description = textNames[node.field];
-      item.iconPath = new vscode.ThemeIcon(node.field === 'title' ? 'target' : 'note');
-      item.tooltip = node.text;
+      const text = firstLine(node.text);
+      const name = textNames[node.field];
+      // A title speaks for itself; of a long text in a narrow bar only its name would be cut off.
+      const item = new vscode.TreeItem(node.field === 'title' && text !== '' ? text : name, None);
+      item.description = node.field === 'title' ? (text === '' ? 'none' : name) : text || 'none';
+      item.iconPath = new vscode.ThemeIcon(fieldIcons[node.field]);
+      item.tooltip = node.text === '' ? `${name}: none` : node.text;
+      item.accessibilityInformation = { label: `${name}: ${node.text === '' ? 'none' : node.text}` };
       item.command = { command: commands.editTaskRow, title: 'Edit', arguments: [node] };
       return item;
     }
@@ -189,6 +223,8 @@ const taskItem = (node: TaskNode): vscode.TreeItem => {
             : Expanded;
       const item = new vscode.TreeItem(listNames[node.field], open);
       item.description = node.items.length === 0 ? 'none' : String(node.items.length);
+      const alarming = node.field === 'blockers' && node.items.length > 0;
+      item.iconPath = icon(fieldIcons[node.field], alarming ? 'charts.red' : undefined);
       return item;
     }
     case 'taskItem': {
@@ -199,6 +235,8 @@ const taskItem = (node: TaskNode): vscode.TreeItem => {
           node.field === 'completedSteps'
             ? vscode.TreeItemCheckboxState.Checked
             : vscode.TreeItemCheckboxState.Unchecked;
+      if (node.field === 'currentPlan')
+        item.iconPath = node.done === true ? icon('pass', 'charts.green') : icon('circle-large-outline');
       if (node.field === 'filesTouched') {
         const file = node.root.toUri(node.text);
         item.resourceUri = file;
@@ -213,12 +251,18 @@ const taskItem = (node: TaskNode): vscode.TreeItem => {
       return item;
     }
     case 'taskSave': {
-      const item = new vscode.TreeItem(node.save.name, None);
-      const when = relativeTime(node.save.savedAt, Date.now(), vscode.env.language);
-      item.description = [node.save.status === null ? '' : statusNames[node.save.status], when]
+      const { name, status, title, savedAt } = node.save;
+      const when = relativeTime(savedAt, Date.now(), vscode.env.language);
+      // The number in an automatic name tells a person less than the time.
+      const named = !/^auto-\d+$/.test(name);
+      const item = new vscode.TreeItem(named ? name : when, None);
+      item.description = [status === null ? '' : statusNames[status], named ? when : '']
         .filter((part) => part !== '')
         .join(' · ');
-      item.tooltip = node.save.title ?? node.save.name;
+      item.iconPath = status === null ? icon('circle-outline') : icon(statusIcons[status], statusColors[status]);
+      item.tooltip = [title ?? '', name, fullTime(savedAt, vscode.env.language)]
+        .filter((part) => part !== '')
+        .join('\n');
       return item;
     }
   }

@@ -56,12 +56,6 @@ export class CheckpointTree implements vscode.TreeDataProvider<TreeNode>, vscode
     return [...this.counts.values()].reduce((sum, list) => sum + list.length, 0);
   }
 
-  newest(): Checkpoint | undefined {
-    return [...this.counts.values()]
-      .flatMap((list) => list.slice(0, 1))
-      .sort((a, b) => b.createdAt.localeCompare(a.createdAt))[0];
-  }
-
   refresh(): void {
     this.groups.clear();
     this.changes.clear();

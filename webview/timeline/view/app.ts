@@ -124,8 +124,8 @@ export class CheckpointsTimeline extends LitElement {
 
   private toolbar(store: TimelineStore): TemplateResult {
     const busy = store.loading || store.acting > 0 || Boolean(store.window?.operation);
-    const button = (icon: string, title: string, run: () => void): TemplateResult =>
-      html`<button class="icon-button" title=${title} aria-label=${title} @click=${run}>
+    const button = (icon: string, title: string, run: () => void, spare = false): TemplateResult =>
+      html`<button class="icon-button ${spare ? 'spare' : ''}" title=${title} aria-label=${title} @click=${run}>
         <span class="codicon codicon-${icon}"></span>
       </button>`;
     const workspaces = store.window?.workspaces ?? [];
@@ -145,8 +145,8 @@ export class CheckpointsTimeline extends LitElement {
       }
       <timeline-filter .store=${store} .change=${this.change} .onLeave=${this.focusList}></timeline-filter>
       ${button('add', 'Create Checkpoint', () => this.act({ type: 'create', named: true }))}
-      ${button('refresh', 'Refresh', () => void store.load())}
-      ${button('question', 'Legend and Keys', () => this.toggleHelp())}
+      ${button('refresh', 'Refresh', () => void store.load(), true)}
+      ${button('question', 'Legend and Keys', () => this.toggleHelp(), true)}
       ${
         store.state.detail || store.data.rows.length === 0
           ? nothing
