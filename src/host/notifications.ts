@@ -35,7 +35,7 @@ export const advice: Record<Reason, Advice> = {
   },
   'git-missing': {
     sentence: 'Git was not found.',
-    wayOut: 'Install Git 2.30 or newer, make sure it is on the PATH of VS Code, and reload the window.',
+    wayOut: 'Install Git 2.31 or newer, make sure it is on the PATH of VS Code, and reload the window.',
     action: { title: 'Reload Window', command: 'workbench.action.reloadWindow' },
   },
   'git-failed': { sentence: 'Git failed.', wayOut: 'The log has its full answer.', action: openLog },
@@ -45,7 +45,7 @@ export const advice: Record<Reason, Advice> = {
     action: doctor,
   },
   'store-readonly': {
-    sentence: 'The checkpoint store cannot be written.',
+    sentence: 'The store cannot be written.',
     wayOut: 'Check the permissions of its folder, or choose another one.',
     action: settingsOf('storeLocation'),
   },
@@ -161,9 +161,13 @@ export const advice: Record<Reason, Advice> = {
 export const explain = (error: CheckpointsError): string => {
   const { sentence, wayOut } = advice[error.reason];
   const detail = error.message.trim();
-  const particular =
-    detail === '' || sentence.startsWith(detail) ? '' : ` ${/[.!?…]$/.test(detail) ? detail : `${detail}.`}`;
-  return `${sentence}${particular} ${wayOut}`;
+  if (detail === '' || sentence.startsWith(detail)) return `${sentence} ${wayOut}`;
+  const particular = /[.!?…]$/.test(detail) ? detail : `${detail}.`;
+  // "Git was not found." need not go before "git was not found on PATH."
+  const says = detail.toLowerCase().startsWith(sentence.slice(0, -1).toLowerCase());
+  return says
+    ? `${particular.charAt(0).toUpperCase()}${particular.slice(1)} ${wayOut}`
+    : `${sentence} ${particular} ${wayOut}`;
 };
 
 /** Shows what went wrong, once, with its way out as a button. A cancelled operation is not worth a message. */

@@ -9,21 +9,30 @@ import { copyId, describe, removeTargets, rename, setPinned } from './actions-ed
 import { createCheckpoint, createNamed } from './actions-create';
 import { compareWithWorking, openPreviousDiff, openWorkingDiff, type Target } from './diff';
 import { commands, section } from './ids';
-import { showError } from './notifications';
+import { explain, showError } from './notifications';
 import type { Root } from './root';
 import { reveal } from './search';
 import type { Services } from './services';
 import { timelineNotices } from './timeline-notices';
 import { sessionsOf } from './tree';
 
+/** Between two attempts to open what could not be opened: each of them makes the page ask again. */
+const patience = 3000;
+
 /** What the timeline page asks for, answered by the same parts as the tree and the palette. */
 export class HostTimeline implements TimelineBackend {
+  private triedAt = Date.now();
+
   constructor(private readonly services: Services) {}
 
   async timeline(workspace: string | null): Promise<TimelineSource> {
     const { workspaces } = this.services;
-    const roots = await workspaces.all();
+    const roots = await this.roots();
     const root = roots.find((candidate) => idOf(candidate) === workspace) ?? roots[0];
+    const [failure] = workspaces.failures;
+    // A folder is open, only its store is not: to say that there is none would send people the wrong way.
+    if (root === undefined && failure !== undefined)
+      throw new CheckpointsError(failure.reason, vscode.workspace.isTrusted ? explain(failure) : failure.message);
     const checkpoints = root === undefined ? [] : await root.api.list();
     return {
       workspaces: roots.map((candidate) => ({ id: idOf(candidate), name: candidate.name })),
@@ -129,6 +138,16 @@ export class HostTimeline implements TimelineBackend {
           return vscode.commands.executeCommand('workbench.action.openSettings', section);
         return vscode.commands.executeCommand(action.action === 'runDoctor' ? commands.doctor : commands.showLog);
     }
+  }
+
+  /** What could not be opened is tried again when somebody asks again: git may be there by now. */
+  private async roots(): Promise<Root[]> {
+    const { workspaces } = this.services;
+    const roots = await workspaces.all();
+    if (roots.length > 0 || workspaces.failures.length === 0 || Date.now() - this.triedAt < patience) return roots;
+    this.triedAt = Date.now();
+    await workspaces.reopen();
+    return workspaces.all();
   }
 
   private async root(workspace: string | null): Promise<Root> {

@@ -13,6 +13,8 @@ export const bodyClass: Record<ThemeName, string> = {
 type Colours = Record<string, string>;
 
 const dark: Colours = {
+  'textPreformat-foreground': '#d0d0d0',
+  'textPreformat-background': '#3c3c3c',
   foreground: '#cccccc',
   descriptionForeground: '#9d9d9d',
   errorForeground: '#f85149',
@@ -90,6 +92,8 @@ const dark: Colours = {
 };
 
 const light: Colours = {
+  'textPreformat-foreground': '#3b3b3b',
+  'textPreformat-background': '#0000001f',
   foreground: '#3b3b3b',
   descriptionForeground: '#3b3b3b',
   errorForeground: '#f85149',
@@ -167,6 +171,8 @@ const light: Colours = {
 };
 
 const hcBlack: Colours = {
+  'textPreformat-foreground': '#000000',
+  'textPreformat-background': '#ffffff',
   foreground: '#ffffff',
   descriptionForeground: 'rgba(255, 255, 255, 0.7)',
   errorForeground: '#f48771',
@@ -231,6 +237,8 @@ const hcBlack: Colours = {
 };
 
 const hcLight: Colours = {
+  'textPreformat-foreground': '#ffffff',
+  'textPreformat-background': '#09345f',
   foreground: '#292929',
   descriptionForeground: 'rgba(41, 41, 41, 0.7)',
   errorForeground: '#b5200d',
@@ -319,7 +327,7 @@ html { scrollbar-color: var(--vscode-scrollbarSlider-background, auto) transpare
 @layer vscode-default {
   body { background-color: transparent; color: var(--vscode-editor-foreground); margin: 0; padding: 0 20px; }
   a, a code { color: var(--vscode-textLink-foreground); }
-  code { font-family: monospace; color: var(--vscode-textPreformat-foreground); }
+  code { font-family: monospace; color: var(--vscode-textPreformat-foreground); background-color: var(--vscode-textPreformat-background); }
   blockquote { background: var(--vscode-textBlockQuote-background); border-color: var(--vscode-textBlockQuote-border); }
 }
 `;
