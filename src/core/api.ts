@@ -58,6 +58,11 @@ export interface WorkspaceApi {
 
   stats(): Promise<Stats>;
   prune(options?: { dryRun?: boolean }): Promise<{ deleted: CheckpointId[]; freedBytes: number }>;
+  /**
+   * What `prune` does, by itself and without being in anybody's way: at most once an hour, and given up as soon as somebody
+   * needs the store. null when there was nothing to do.
+   */
+  tidy(options?: { signal?: AbortSignal }): Promise<Tidied | null>;
   doctor(options?: { repair?: boolean }): Promise<Problem[]>;
 
   /** To and from other machines and people. */
@@ -135,6 +140,13 @@ export interface Stats {
   borrowedBytes: number;
   store: string;
   perSession: Array<{ session: string | null; title: string | null; checkpoints: number; bytes: number }>;
+}
+
+export interface Tidied {
+  deleted: CheckpointId[];
+  freedBytes: number;
+  /** Many small files of the store became one. */
+  packed: boolean;
 }
 
 export interface Problem {

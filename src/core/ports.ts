@@ -127,7 +127,17 @@ export interface SnapshotStore {
   watch(listener: () => void): () => void;
   sizes(): { bytes: number; borrowedBytes: number };
   /** Frees what no checkpoint needs any more. */
-  collect(waitMs: number): Promise<{ freedBytes: number }>;
+  collect(
+    waitMs: number,
+    /** `yielding`: stops, with the reason `cancelled`, as soon as somebody else needs the store. */
+    options?: { yielding?: boolean; signal?: AbortSignal },
+  ): Promise<{ freedBytes: number }>;
+  /** Makes one file of many small ones, where there are; nothing is freed, nobody waits. Tells whether it did. */
+  pack(signal?: AbortSignal): Promise<boolean>;
+  /** When the store was last looked after (0: never), and whether deleted checkpoints still take space. */
+  tidied(): { at: number; garbage: boolean };
+  /** What is left out stays as it was. */
+  markTidied(change: { at?: number; garbage?: boolean }): void;
   doctor(repair: boolean): Promise<Array<{ reason: string; message: string; repaired: boolean }>>;
   close(): Promise<void>;
 }

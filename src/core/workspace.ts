@@ -8,11 +8,13 @@ import type {
   Problem,
   RestoreOptions,
   Stats,
+  Tidied,
   WorkspaceApi,
   WorkspaceEvent,
 } from './api';
 import type { Config } from './config';
 import type { ConversationPort } from './conversation';
+import { Cleanup } from './cleanup';
 import { CheckpointsError } from './errors';
 import { Emitter } from './emitter';
 import { comparable, hasFiles, isWhole } from './files-facet';
@@ -32,7 +34,6 @@ import type { CaptureFacts, QueryIndex, RecoveryReport, SnapshotStore } from './
 import { composeRecord } from './record';
 import { parseReference, resolveReference } from './references';
 import { Restorer, type TaskPort } from './restorer';
-import { overSize, thin } from './retention';
 import type { SyncService } from './sync';
 import { cleanName } from './titles';
 import { revertTurnChanges, turnAround } from './turn-revert';
@@ -62,6 +63,7 @@ const patienceMs = 30_000;
 export class Workspace implements WorkspaceApi {
   private readonly store: SnapshotStore;
   private readonly restorer: Restorer;
+  private readonly cleanup: Cleanup;
   private readonly exchange: SyncService | null;
   private readonly changed = new Emitter<WorkspaceEvent>();
   private readonly operations = new Emitter<Operation | null>();
@@ -73,6 +75,13 @@ export class Workspace implements WorkspaceApi {
 
   constructor(private readonly deps: WorkspaceDependencies) {
     this.store = deps.store;
+    this.cleanup = new Cleanup({
+      store: deps.store,
+      config: deps.config,
+      list: () => this.list(),
+      now: () => this.now(),
+      onPruned: (ids) => this.announce('pruned', ids),
+    });
     this.restorer = new Restorer(deps.store, deps.task ?? null, deps.conversation ?? null);
     this.exchange =
       deps.sync?.({
@@ -359,6 +368,7 @@ export class Workspace implements WorkspaceApi {
 
   private async removeIds(ids: CheckpointId[]): Promise<CheckpointId[]> {
     await this.store.remove(ids);
+    if (ids.length > 0) this.store.markTidied({ garbage: true });
     if (ids.length > 0) this.announce('deleted', ids);
     return ids;
   }
@@ -387,34 +397,13 @@ export class Workspace implements WorkspaceApi {
   }
 
   async prune(options: { dryRun?: boolean } = {}): Promise<{ deleted: CheckpointId[]; freedBytes: number }> {
-    return this.during('prune', 'Cleaning up the store', async () => {
-      const config = this.deps.config();
-      const all = await this.list();
-      const local = all.filter((checkpoint) => checkpoint.origin === null);
-      const deleted = thin(local, config, this.now()).drop.map((drop) => drop.id);
-      if (options.dryRun) return { deleted, freedBytes: 0 };
-      await this.store.remove(deleted);
-      let { freedBytes } = await this.store.collect(patienceMs);
-      for (;;) {
-        const gone = new Set(deleted);
-        const rest = local.filter((checkpoint) => !gone.has(checkpoint.id));
-        const bytes = this.store.sizes().bytes - (await this.fetchedBytes(all, rest));
-        const more = overSize(rest, bytes, config.maxStoreSize).map((drop) => drop.id);
-        if (more.length === 0) break;
-        await this.store.remove(more);
-        deleted.push(...more);
-        freedBytes += (await this.store.collect(patienceMs)).freedBytes;
-      }
-      if (deleted.length > 0) this.announce('pruned', deleted);
-      return { deleted, freedBytes };
-    });
+    return this.during('prune', 'Cleaning up the store', () =>
+      options.dryRun ? this.cleanup.foresee() : this.cleanup.prune(),
+    );
   }
 
-  /** What came from elsewhere is not thinned, so it must not make room for itself at the expense of what is. */
-  private async fetchedBytes(all: Checkpoint[], local: Checkpoint[]): Promise<number> {
-    const commits = (some: Checkpoint[]): string[] => some.map(({ files }) => files.commit);
-    const fetched = commits(all.filter((checkpoint) => checkpoint.origin !== null));
-    return fetched.length === 0 ? 0 : this.store.ownBytes(fetched, commits(local));
+  tidy(options: { signal?: AbortSignal } = {}): Promise<Tidied | null> {
+    return this.cleanup.tidy(options.signal);
   }
 
   async doctor(options: { repair?: boolean } = {}): Promise<Problem[]> {

@@ -1,15 +1,17 @@
 import { existsSync, readFileSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join, sep } from 'node:path';
 import type { Problem } from '../core/api';
+import type { Config } from '../core/config';
 import { readJournal } from './journal';
 import { rawAttributes, readWorkspaceFile } from './layout';
 import { writeFileDurably } from './durable';
+import { adopt, findMoved, renameRoot } from './moved';
 import { isMissing } from './refs';
 import { runGit, safeFlags, storeEnv } from './run';
 import type { GitStore } from './store';
 
 /** Looks at everything a crash, a full disk or a stray hand can have done; mends what can only get better. */
-export async function diagnose(store: GitStore, repair: boolean): Promise<Problem[]> {
+export async function diagnose(store: GitStore, repair: boolean, config: () => Config): Promise<Problem[]> {
   const problems: Problem[] = [];
   const report = async (reason: string, message: string, mend?: () => Promise<void> | void): Promise<void> => {
     let repaired = false;
@@ -24,6 +26,7 @@ export async function diagnose(store: GitStore, repair: boolean): Promise<Proble
   await checkLocks(store, report);
   await checkRefs(store, report);
   await checkOverlaps(store, report);
+  await checkMoved(store, config, report);
   return problems;
 }
 
@@ -131,6 +134,18 @@ async function missingBelow(store: GitStore, commits: string[]): Promise<string 
   if (result.code !== 0) return result.stderr.trim().split('\n')[0] ?? 'unreadable';
   const missing = result.stdout.toString('latin1').match(/^\?[0-9a-f]+/gm);
   return missing ? `${missing.length} objects` : null;
+}
+
+/** The folder was moved or renamed: its checkpoints are still kept under its old name. */
+async function checkMoved(store: GitStore, config: () => Config, report: Report): Promise<void> {
+  if (readWorkspaceFile(join(store.folder, 'workspace.json'))?.root !== store.root)
+    await report('moved', `The store still names the folder this workspace had before.`, () => renameRoot(store));
+  for (const moved of await findMoved(store, config)) {
+    const what = `${moved.root} is gone, and its ${moved.checkpoints} checkpoints are of the files that are here now`;
+    if (store.refs().size > 0)
+      await report('moved', `${what}. They stay where they are, since this workspace has checkpoints of its own.`);
+    else await report('moved', `${what}: the workspace was moved.`, () => adopt(store, moved));
+  }
 }
 
 /** Two stores of which one's root lies in the other's would both claim the same files. */

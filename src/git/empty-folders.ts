@@ -9,17 +9,24 @@ interface Known {
   mtimeNs: bigint;
   folders: string[];
   files: number;
+  /** Not listed: the number of links says that it has as many folders as its tree, and a file keeps it in the tree. */
+  counted: boolean;
   subtrees?: { tree: string; folders: Map<string, string> };
 }
 
+type Maybe<T> = T | Promise<T>;
+
 /**
  * git does not know empty folders. This walk looks at each folder's time first, and lists only those that
- * changed since the last walk: a folder becomes empty or full only by changing.
+ * changed since the last walk: a folder becomes empty or full only by changing. A folder never seen before need not be
+ * listed where the file system counts folders in the number of links.
  */
 export class EmptyFolders {
   private known = new Map<string, Known>();
   /** Looked at since the scan began. */
   private fresh: Map<string, Known | null> | null = null;
+  /** The volume whose numbers of links were found to count folders; null: not known to. */
+  private counts: bigint | null = null;
   /** git's answers about ignored folders, by path and rules. */
   private readonly answers = new Map<string, boolean>();
 
@@ -35,7 +42,8 @@ export class EmptyFolders {
   async find(tree: string, env: NodeJS.ProcessEnv, excludesFile: string, rules: string): Promise<string[]> {
     const empty: string[] = [];
     const strangers: string[] = [];
-    await this.walk('', tree, empty, strangers);
+    const top = this.list('');
+    if (top) await this.walk('', top, tree, empty, strangers);
     this.fresh = null;
     const ask = (paths: string[]): Promise<Set<string>> => this.ignored(paths, tree, rules, env, excludesFile);
     const ignored = await ask(strangers);
@@ -44,19 +52,27 @@ export class EmptyFolders {
     return empty.filter((folder) => !inside.has(folder)).sort();
   }
 
-  private async walk(folder: string, tree: string, empty: string[], strangers: string[]): Promise<void> {
-    const list = this.list(folder);
-    if (!list || list.folders.length === 0) return;
+  private async walk(folder: string, list: Known, tree: string, empty: string[], strangers: string[]): Promise<void> {
+    if (list.folders.length === 0) return;
     const subtrees = await this.subtreesOf(list, tree);
+    const found: Array<{ path: string; name: string; oid: string | undefined; below: Known | null }> = [];
     for (const name of list.folders) {
       const path = folder === '' ? name : `${folder}/${name}`;
       const oid = subtrees.get(name);
-      // Awaiting only where there is something to wait for: most folders have no folders.
+      const below = this.look(path, oid);
+      // Awaiting only where there is something to wait for.
+      found.push({ path, name, oid, below: below instanceof Promise ? await below : below });
+    }
+    // Another folder in the place of one that is gone: the number alone does not tell.
+    if (list.counted && found.some(({ below }) => below === null)) {
+      const listed = this.list(folder, true);
+      if (listed) await this.walk(folder, listed, tree, empty, strangers);
+      return;
+    }
+    for (const { path, name, oid, below } of found) {
       if (oid) {
-        const below = this.list(path);
-        if (below && below.folders.length > 0) await this.walk(path, oid, empty, strangers);
+        if (below && below.folders.length > 0) await this.walk(path, below, oid, empty, strangers);
       } else if (name !== '.git') {
-        const below = this.list(path);
         if (below && below.folders.length === 0 && below.files === 0) empty.push(path);
         else strangers.push(path);
       }
@@ -66,8 +82,7 @@ export class EmptyFolders {
   /** The folders of a tree, remembered with the listing: an edit changes the trees above it, and no others. */
   private async subtreesOf(list: Known, tree: string): Promise<Map<string, string>> {
     if (list.subtrees?.tree === tree) return list.subtrees.folders;
-    const folders = new Map<string, string>();
-    for (const e of await this.trees.entries(tree)) if (e.mode === modes.tree) folders.set(e.name, e.oid);
+    const folders = this.trees.foldersAtHand(tree) ?? (await this.trees.folders(tree));
     list.subtrees = { tree, folders };
     return folders;
   }
@@ -85,7 +100,8 @@ export class EmptyFolders {
     this.fresh = fresh;
     let sliceEnds = Date.now() + 8;
     const walk = async (folder: string, oid: string): Promise<void> => {
-      const list = this.list(folder);
+      const found = folder === '' ? this.list('') : this.look(folder, oid);
+      const list = found instanceof Promise ? await found : found;
       fresh.set(folder, list);
       if (!list || list.folders.length === 0) return;
       const subtrees = await this.subtreesOf(list, oid);
@@ -103,28 +119,67 @@ export class EmptyFolders {
     await walk('', tree);
   }
 
-  private list(folder: string): Known | null {
-    const seen = this.fresh?.get(folder);
-    if (seen !== undefined) return seen;
-    const path = fsPath(this.root, folder);
+  /** A folder that the tree has: counted where that is enough, else listed. */
+  private look(folder: string, tree: string | undefined): Maybe<Known | null> {
+    if (tree === undefined || this.counts === null || this.fresh?.has(folder)) return this.list(folder);
+    const found = this.stat(folder);
+    if (found === null || 'folders' in found) return found;
+    // A folder that was known but changed is listed: it changed by what it holds.
+    if (found.nlink < 2n || found.dev !== this.counts || this.known.has(folder)) return this.list(folder);
+    const decide = (folders: Map<string, string>): Known | null => {
+      if (BigInt(folders.size) !== found.nlink - 2n) return this.list(folder);
+      const { mtimeNs } = found;
+      const list: Known = {
+        mtimeNs,
+        folders: [...folders.keys()],
+        files: 1,
+        counted: true,
+        subtrees: { tree, folders },
+      };
+      this.known.set(folder, list);
+      return list;
+    };
+    const folders = this.trees.foldersAtHand(tree);
+    return folders ? decide(folders) : this.trees.folders(tree).then(decide);
+  }
+
+  /** What is known of a folder that has not changed since, else its stat data; null when it is not there. */
+  private stat(folder: string): Known | { mtimeNs: bigint; nlink: bigint; dev: bigint } | null {
     try {
-      const { mtimeNs } = lstatSync(path, { bigint: true });
+      const { mtimeNs, nlink, dev, mode } = lstatSync(fsPath(this.root, folder), { bigint: true });
+      if ((Number(mode) & 0o170000) !== 0o040000) return null;
       const known = this.known.get(folder);
       // A folder changed within the clock's tick may change again without showing it.
       if (known && known.mtimeNs === mtimeNs && Date.now() - Number(mtimeNs / 1_000_000n) > 100) return known;
-      const folders: string[] = [];
-      let files = 0;
-      for (const entry of listFolder(path)) {
-        if (entry.isFolder) folders.push(decodePath(entry.name));
-        else files += 1;
-      }
-      const list: Known = { mtimeNs, folders, files };
-      this.known.set(folder, list);
-      return list;
+      return { mtimeNs, nlink, dev };
     } catch (error) {
       if (isMissing(error) || (error as NodeJS.ErrnoException).code === 'EACCES') return null;
       throw error;
     }
+  }
+
+  private list(folder: string, anew = false): Known | null {
+    const seen = anew ? undefined : this.fresh?.get(folder);
+    if (seen !== undefined) return seen;
+    const found = this.stat(folder);
+    if (found === null || ('folders' in found && !anew)) return found;
+    const folders: string[] = [];
+    let files = 0;
+    try {
+      for (const entry of listFolder(fsPath(this.root, folder))) {
+        if (entry.isFolder) folders.push(decodePath(entry.name));
+        else files += 1;
+      }
+    } catch (error) {
+      if (isMissing(error) || (error as NodeJS.ErrnoException).code === 'EACCES') return null;
+      throw error;
+    }
+    const list: Known = { mtimeNs: found.mtimeNs, folders, files, counted: false };
+    this.known.set(folder, list);
+    // Believed only where the top shows it; a file system that says the same of every folder shows it there.
+    if (folder === '' && 'nlink' in found)
+      this.counts = folders.length > 0 && found.nlink === BigInt(folders.length) + 2n ? found.dev : null;
+    return list;
   }
 
   private async ignored(

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { HashName } from './pack-writer';
-import { comparePaths, decodePath, encodePath } from './path-bytes';
+import { comparePaths, decodePath, encodePath, isAscii } from './path-bytes';
 
 /** Ten words of stat data, as git stores them: ctime, mtime (seconds, nanoseconds), dev, ino, mode, uid, gid, size. */
 export const statBytes = 40;
@@ -88,8 +88,16 @@ function readOffset(data: Buffer, at: number): [number, number] {
   return [value, at];
 }
 
-/** Version 2, no extensions: git adds its caches itself. `source` holds the entries' stat data. */
-export function formatIndex(entries: IndexEntry[], algorithm: HashName, source: Buffer): Buffer {
+/**
+ * Version 2, no extensions: git adds its caches itself. `source` holds the entries' stat data; where it is an index (`oids`),
+ * the ids follow them there.
+ */
+export function formatIndex(
+  entries: IndexEntry[],
+  algorithm: HashName,
+  source: Buffer,
+  has: { oids?: boolean } = {},
+): Buffer {
   const sorted = inOrder(entries) ? entries : [...entries].sort((a, b) => comparePaths(a.path, b.path));
   const oidBytes = algorithm === 'sha1' ? 20 : 32;
   const lengths = sorted.map((entry) => encodedLength(entry.path));
@@ -102,11 +110,13 @@ export function formatIndex(entries: IndexEntry[], algorithm: HashName, source: 
   let at = 12;
   for (const [i, entry] of sorted.entries()) {
     const length = lengths[i]!;
-    if (entry.statAt >= 0) source.copy(out, at, entry.statAt, entry.statAt + statBytes);
+    const copied = entry.statAt < 0 ? 0 : has.oids ? statBytes + oidBytes : statBytes;
+    if (copied > 0) source.copy(out, at, entry.statAt, entry.statAt + copied);
     out.writeUInt32BE(entry.mode, at + 24);
-    out.write(entry.oid, at + 40, 'hex');
+    if (copied <= statBytes) out.write(entry.oid, at + 40, 'hex');
     out.writeUInt16BE(Math.min(length, 0xfff), at + 40 + oidBytes);
-    encodePath(entry.path).copy(out, at + 42 + oidBytes);
+    if (isAscii(entry.path)) out.write(entry.path, at + 42 + oidBytes, 'latin1');
+    else encodePath(entry.path).copy(out, at + 42 + oidBytes);
     at += (42 + oidBytes + length + 8) & ~7;
   }
   return Buffer.concat([out, createHash(algorithm).update(out).digest()]);
@@ -118,5 +128,5 @@ function inOrder(entries: IndexEntry[]): boolean {
 }
 
 function encodedLength(path: string): number {
-  return encodePath(path).length;
+  return isAscii(path) ? path.length : encodePath(path).length;
 }

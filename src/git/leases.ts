@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import {
   closeSync,
+  existsSync,
   linkSync,
   mkdirSync,
   openSync,
@@ -10,6 +11,7 @@ import {
   rmSync,
   statSync,
   utimesSync,
+  writeFileSync,
   writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
@@ -26,6 +28,8 @@ interface Owner extends ProcessIdentity {
 }
 
 const exclusiveName = 'exclusive';
+/** Touched by whoever has to wait: a holder that can stop half-way looks for it. */
+const wantedName = 'wanted';
 const heartbeatMs = 10_000;
 
 /**
@@ -67,6 +71,20 @@ export class Leases {
     }
   }
 
+  /** Forgets who waited before. */
+  clearWanted(): void {
+    rmSync(join(this.folder, wantedName), { force: true });
+  }
+
+  /** Whether somebody waits for a lease since `clearWanted`. */
+  wanted(): boolean {
+    return existsSync(join(this.folder, wantedName));
+  }
+
+  private want(): void {
+    writeFileSync(join(this.folder, wantedName), '');
+  }
+
   /** Living shared holders. */
   private holders(): Owner[] {
     const owners: Owner[] = [];
@@ -104,6 +122,7 @@ export class Leases {
           `Another process is working on these checkpoints${who}. Try again in a moment.`,
         );
       }
+      if (delay === 1) this.want();
       await new Promise((resolve) => setTimeout(resolve, delay));
     }
   }

@@ -61,8 +61,13 @@ async function holdScanTree(store: GitStore): Promise<void> {
 }
 
 /** Frees what no ref needs: alone with the store, since a capture's objects have no ref until it is done. */
-export async function collect(store: GitStore, waitMs: number): Promise<{ freedBytes: number }> {
-  return store.exclusively('clean up', waitMs, undefined, async () => {
+export async function collect(
+  store: GitStore,
+  waitMs: number,
+  options: { yielding?: boolean; signal?: AbortSignal } = {},
+): Promise<{ freedBytes: number }> {
+  return store.exclusively('clean up', waitMs, options.signal, async () => {
+    const stop = options.yielding ? untilWanted(store, options.signal) : null;
     const before = storeSizes(store.layout).bytes;
     checkSpace(store.layout, before);
     await store.catchUp();
@@ -72,13 +77,37 @@ export async function collect(store: GitStore, waitMs: number): Promise<{ freedB
         cwd: store.layout.gitDir,
         env: storeEnv(),
         timeoutMs: 30 * 60_000,
+        signal: stop?.signal ?? options.signal,
+        group: true,
       });
-    await git(['pack-refs', '--all', '--prune']);
-    await git(['repack', '-a', '-d', '-l', '-q', '--window=50', '--depth=50']);
-    await git(['prune', '--expire=now']);
+    try {
+      await git(['pack-refs', '--all', '--prune']);
+      await git(['repack', '-a', '-d', '-l', '-q', '--window=50', '--depth=50']);
+      await git(['prune', '--expire=now']);
+    } finally {
+      stop?.end();
+    }
     sweep(store.layout);
     return { freedBytes: Math.max(0, before - storeSizes(store.layout).bytes) };
   });
+}
+
+/** Gives way: aborts as soon as anybody else waits for the store. What was freed until then stays freed. */
+function untilWanted(store: GitStore, signal?: AbortSignal): { signal: AbortSignal; end(): void } {
+  const controller = new AbortController();
+  const abort = (): void => controller.abort();
+  signal?.addEventListener('abort', abort, { once: true });
+  store.leases.clearWanted();
+  const timer = setInterval(() => {
+    if (store.leases.wanted()) abort();
+  }, 50);
+  return {
+    signal: controller.signal,
+    end: () => {
+      clearInterval(timer);
+      signal?.removeEventListener('abort', abort);
+    },
+  };
 }
 
 /** Repacking needs room for a second copy before it frees the first. */

@@ -18,6 +18,11 @@ export function decodePath(bytes: Uint8Array): string {
   }
 }
 
+/** Whether a path's bytes are its characters, so that no buffer has to be made for it. */
+export function isAscii(path: string): boolean {
+  return !nonAscii.test(path);
+}
+
 /** Walks sequence by sequence: valid ones decode, any other byte is escaped alone. */
 function decodeMixed(bytes: Uint8Array): string {
   let out = '';

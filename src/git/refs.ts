@@ -182,7 +182,8 @@ function breakStale(path: string): void {
   }
 }
 
+/** Nothing is there; below a file, or below a link that leads to itself, nothing can be. */
 export function isMissing(error: unknown): boolean {
   const code = (error as NodeJS.ErrnoException | null)?.code;
-  return code === 'ENOENT' || code === 'ENOTDIR';
+  return code === 'ENOENT' || code === 'ENOTDIR' || code === 'ELOOP';
 }

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { CheckpointsError } from '../core/errors';
 
 export interface GitOutput {
@@ -15,6 +15,8 @@ export interface GitOptions {
   accept?: number[];
   timeoutMs?: number;
   signal?: AbortSignal;
+  /** git starts others for this: when it is cancelled they all end. */
+  group?: boolean;
 }
 
 const devNull = process.platform === 'win32' ? 'NUL' : '/dev/null';
@@ -77,6 +79,7 @@ export function runGit(args: string[], options: GitOptions): Promise<GitOutput> 
       env: options.env,
       stdio: ['pipe', 'pipe', 'pipe'],
       windowsHide: true,
+      detached: options.group === true && process.platform !== 'win32',
     });
     const out: Buffer[] = [];
     const err: Buffer[] = [];
@@ -85,7 +88,7 @@ export function runGit(args: string[], options: GitOptions): Promise<GitOutput> 
       timedOut = true;
       child.kill('SIGKILL');
     }, options.timeoutMs ?? 120_000);
-    const abort = (): void => void child.kill('SIGKILL');
+    const abort = (): void => endAll(child, options.group === true);
     options.signal?.addEventListener('abort', abort, { once: true });
     const settle = (): void => {
       clearTimeout(timer);
@@ -110,6 +113,18 @@ export function runGit(args: string[], options: GitOptions): Promise<GitOutput> 
     });
     child.stdin.end(options.input ?? '');
   });
+}
+
+function endAll(child: ChildProcess, group: boolean): void {
+  if (!group || process.platform === 'win32' || child.pid === undefined) {
+    child.kill('SIGKILL');
+    return;
+  }
+  try {
+    process.kill(-child.pid, 'SIGTERM'); // git then removes what it had begun to write
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error; // it ended by itself
+  }
 }
 
 function startFailure(error: NodeJS.ErrnoException): CheckpointsError {

@@ -98,7 +98,40 @@ export class Scanner {
   async scan(sources: ScanSources, signal?: AbortSignal): Promise<ScanOutput> {
     this.prepare(sources);
     this.takeIndex();
-    const startedAt = Date.now();
+    return this.look(sources, Date.now(), signal);
+  }
+
+  /**
+   * With an index that is not proved yet: git looks at the files meanwhile. null, and nothing is kept, when `proved`
+   * says that it was not right.
+   */
+  async tryScan(
+    sources: ScanSources,
+    start: { index: Buffer; readSince: number; proved: Promise<boolean> },
+    signal?: AbortSignal,
+  ): Promise<ScanOutput | null> {
+    this.prepare(sources);
+    const own = join(this.dir, 'index');
+    rmSync(own, { force: true });
+    rmSync(`${own}.lock`, { force: true });
+    writeFileSync(own, start.index);
+    backdate(own, start.readSince);
+    return this.look(sources, start.readSince, signal, start.proved);
+  }
+
+  private async look(sources: ScanSources, startedAt: number, signal?: AbortSignal): Promise<ScanOutput>;
+  private async look(
+    sources: ScanSources,
+    startedAt: number,
+    signal: AbortSignal | undefined,
+    proved: Promise<boolean>,
+  ): Promise<ScanOutput | null>;
+  private async look(
+    sources: ScanSources,
+    startedAt: number,
+    signal?: AbortSignal,
+    proved?: Promise<boolean>,
+  ): Promise<ScanOutput | null> {
     const nested: string[] = [];
     for (let round = 0; ; round++) {
       const result = await this.status(sources, signal);
@@ -111,6 +144,7 @@ export class Scanner {
       }
       const found = rows.repositories.filter((path) => !nested.includes(path));
       if (found.length === 0 || round > 50) {
+        if (proved && !(await proved)) return null;
         // What could not be read leaves nothing in git's caches that may be trusted later.
         if (!result.stderr.includes('could not open')) this.publish(startedAt);
         return {

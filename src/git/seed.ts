@@ -20,19 +20,27 @@ export interface Seed {
   finish(mark: string): Buffer;
 }
 
+export interface UnprovedSeed extends Seed {
+  /**
+   * Whether every entry is the bytes on disk, and its trees are in the store; else the seed of which that is true.
+   * Until then the index may be looked at, but not kept.
+   */
+  proved: Promise<Seed | 'as it is'>;
+}
+
 /**
  * Builds on what the user's repository already knows: its objects are hard-linked (they survive the user's own
  * gc, cost no space and are never written to), its index tells which files need not be read. Whatever might make
  * an entry differ from the bytes on disk is left for git to read again. null: start from nothing.
  */
-export async function seed(
+export function seed(
   repo: UserRepo,
   layout: Layout,
   algorithm: HashName,
   trees: Trees,
   exclusions: Exclusions,
   maxFileSize: number,
-): Promise<Seed | null> {
+): UnprovedSeed | null {
   if (repo.objectFormat !== algorithm || !existsSync(repo.index)) return null;
   const readSince = statSync(repo.index).mtimeMs;
   const oidBytes = algorithm === 'sha1' ? 20 : 32;
@@ -52,11 +60,26 @@ export async function seed(
     if (!plain || entry.flags !== 0 || exclusions.why(entry.path) || statSize(source, entry) > maxFileSize) continue;
     entries.push(entry);
   }
-  await audit(repo, layout, entries, source);
+  const plant = (): Seed & { trees: Map<string, Buffer> } => {
+    // The user's index is in git's order already.
+    const { root: tree, trees: made } = trees.build(entries, (data) => hashObject('tree', data, algorithm));
+    const finish = (mark: string): Buffer =>
+      formatIndex([...entries, plainEntry(mark, emptyBlob[algorithm])], algorithm, source, { oids: true });
+    return { tree, files: entries.length, readSince, finish, trees: made };
+  };
+  const { trees: made, ...first } = plant();
+  const prove = async (): Promise<Seed | 'as it is'> => {
+    const [doubted] = await Promise.all([audit(repo, layout, entries, source), keepTrees(layout, made, algorithm)]);
+    if (!doubted) return 'as it is';
+    const { trees: again, ...second } = plant();
+    await keepTrees(layout, again, algorithm);
+    return second;
+  };
+  return { ...first, proved: prove() };
+}
 
-  // The user's index is in git's order already.
-  const { root: tree, trees: made } = trees.build(entries, (data) => hashObject('tree', data, algorithm));
-  // Most of them are the trees of the user's last commit, and so borrowed already.
+/** Most of them are the trees of the user's last commit, and so borrowed already. */
+async function keepTrees(layout: Layout, made: Map<string, Buffer>, algorithm: HashName): Promise<void> {
   const oids = [...made.keys()];
   const sizes = await objectSizes(layout, oids);
   const writer = new PackWriter(layout.objects, algorithm);
@@ -65,32 +88,33 @@ export async function seed(
     if (writer.full) await writer.flush();
   }
   await writer.flush();
-  return {
-    tree,
-    files: entries.length,
-    readSince,
-    finish: (mark) => formatIndex([...entries, plainEntry(mark, emptyBlob[algorithm])], algorithm, source),
-  };
 }
 
 /**
  * An index entry whose file has another size than its blob was converted on checkout (line ends, keywords,
  * encodings); one with a filter may be converted without changing size. Both are read again as raw bytes; so
- * is an entry whose blob we do not have (a partial clone).
+ * is an entry whose blob we do not have (a partial clone). Changes `entries`, and tells whether it did.
  */
-async function audit(repo: UserRepo, layout: Layout, entries: IndexEntry[], source: Buffer): Promise<void> {
+async function audit(repo: UserRepo, layout: Layout, entries: IndexEntry[], source: Buffer): Promise<boolean> {
   const oids = entries.map((entry) => entry.oid);
   const [sizes, filtered] = await Promise.all([objectSizes(layout, oids), filteredPaths(repo, entries)]);
   const missing: IndexEntry[] = [];
+  let doubted = false;
   for (const [i, entry] of entries.entries()) {
     const size = sizes[i];
     if (size === null || size === undefined) missing.push(entry);
-    else if (statSize(source, entry) !== size % 2 ** 32 || filtered.has(entry.path)) entry.statAt = -1;
+    else if (statSize(source, entry) !== size % 2 ** 32 || filtered.has(entry.path)) {
+      entry.statAt = -1;
+      doubted = true;
+    }
   }
   if (missing.length > 0) {
     const lost = new Set(missing);
-    entries.splice(0, entries.length, ...entries.filter((entry) => !lost.has(entry)));
+    const rest = entries.filter((entry) => !lost.has(entry));
+    entries.length = 0;
+    for (const entry of rest) entries.push(entry);
   }
+  return doubted || missing.length > 0;
 }
 
 /** null for what the store does not have. */
@@ -99,11 +123,21 @@ async function objectSizes(layout: Layout, oids: string[]): Promise<Array<number
     [...safeFlags, `--git-dir=${layout.gitDir}`, 'cat-file', '--batch-check=%(objectsize)', '--buffer'],
     { cwd: layout.gitDir, env: storeEnv(), input: oids.map((oid) => `${oid}\n`).join('') },
   );
-  return result.stdout
-    .toString('latin1')
-    .split('\n')
-    .slice(0, -1)
-    .map((line) => (/^\d+$/.test(line) ? Number(line) : null));
+  return sizesIn(result.stdout, oids.length);
+}
+
+/** One line each: a number, or that it is missing. */
+function sizesIn(lines: Buffer, count: number): Array<number | null> {
+  const sizes = new Array<number | null>(count).fill(null);
+  for (let at = 0, i = 0; i < count && at < lines.length; i += 1, at += 1) {
+    let size: number | null = 0;
+    for (; at < lines.length && lines[at] !== 10; at += 1) {
+      const digit = lines[at]! - 48;
+      size = size === null || digit < 0 || digit > 9 ? null : size * 10 + digit;
+    }
+    sizes[i] = size;
+  }
+  return sizes;
 }
 
 /** Paths with a `filter` attribute; asked only where some attributes file speaks of filters. */

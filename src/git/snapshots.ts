@@ -8,9 +8,8 @@ import { EmptyFolders } from './empty-folders';
 import { Exclusions } from './exclusions';
 import { FirstIndex } from './first-index';
 import type { Layout } from './layout';
-import { hashObject, PackWriter, type HashName } from './pack-writer';
+import { hashObject, type PackWriter, type HashName } from './pack-writer';
 import { comparePaths } from './path-bytes';
-import { encodeCommit } from './records';
 import { isMissing } from './refs';
 import { Scanner, type ScanOutput, type ScanSources } from './scanner';
 import { seed } from './seed';
@@ -33,6 +32,11 @@ export interface Snapshot {
   startedAtSeq: number;
   /** For the scanner's index: what it was, and what is to be added to it. */
   lag: { base: string; changes: Map<string, Leaf | null>; bytes: number } | null;
+}
+
+interface Rules {
+  excludesFile: string;
+  excludePatterns: string[];
 }
 
 /** So many files or bytes may be read again at each scan before the scanner's index is caught up. */
@@ -94,7 +98,11 @@ export class Snapshots {
     facts?.catch(() => undefined);
     this.scanner.rules = exclusions.fingerprint(config.maxFileSize);
     const excludePatterns = [...excludeLines(repo?.infoExclude), ...exclusions.folderPatterns];
-    const found = await this.look(base, repo, config, exclusions, { excludesFile, excludePatterns }, signal);
+    const rules = { excludesFile, excludePatterns };
+    const found =
+      repo && !existsSync(this.scanner.published)
+        ? await this.firstLook(base, repo, config, exclusions, { ...rules, facts: facts! }, signal)
+        : await this.look(base, rules, signal);
 
     const forcedBefore = new Set([...(base?.forced ?? []), ...Object.keys(base?.named ?? {}), ...include]);
     const candidates = new Set([...found.changed, ...found.deleted, ...forcedBefore]);
@@ -106,8 +114,8 @@ export class Snapshots {
     });
     const from = found.base ?? this.trees.emptyTree;
     const tree = first ? this.firstTree(read.leaves, writer) : await this.trees.update(from, read.leaves, writer);
-    const rules = [excludesFile, stampOf(excludesFile), ...excludePatterns].join('\n');
-    const emptyDirs = await this.folders.find(tree, this.scanner.environment(), excludesFile, rules);
+    const ignoring = [excludesFile, stampOf(excludesFile), ...excludePatterns].join('\n');
+    const emptyDirs = await this.folders.find(tree, this.scanner.environment(), excludesFile, ignoring);
 
     const seen = new Set([...found.changed, ...found.deleted]);
     const forced: string[] = [];
@@ -160,27 +168,47 @@ export class Snapshots {
     return out;
   }
 
-  /** Asks git what changed; without an index yet, builds on the user's repository where that is possible. */
-  private async look(
+  /** Without an index yet: builds on the user's repository where that is possible, and proves it while git looks. */
+  private async firstLook(
     base: Base | null,
-    repo: UserRepo | null,
+    repo: UserRepo,
     config: Config,
     exclusions: Exclusions,
-    rules: { excludesFile: string; excludePatterns: string[] },
+    { facts, ...rules }: Rules & { facts: Promise<HeadFacts> },
     signal?: AbortSignal,
   ): Promise<ScanOutput> {
-    let head = base?.commit ?? null;
-    if (!existsSync(this.scanner.published) && repo) {
-      const start = await seed(repo, this.layout, this.algorithm, this.trees, exclusions, config.maxFileSize);
-      if (start) {
-        this.seeded = { tree: start.tree, files: start.files };
-        this.scanner.install(start.finish(this.scanner.mark(start.tree)), start.readSince);
-        head ??= await this.looseCommit(start.tree);
-      }
+    const start = seed(repo, this.layout, this.algorithm, this.trees, exclusions, config.maxFileSize);
+    if (!start) return this.look(base, rules, signal);
+    const proved = start.proved.then((answer) => answer === 'as it is');
+    proved.catch(() => undefined); // heard by whoever awaits it; a scan that fails first does not
+    const index = start.finish(this.scanner.mark(start.tree));
+    this.prefetch(start.tree);
+    const sources = { head: (await facts).head.commit, ...rules };
+    const found = await this.scanner.tryScan(sources, { index, readSince: start.readSince, proved }, signal);
+    if (found) {
+      this.seeded = { tree: start.tree, files: start.files };
+      return found;
     }
-    const near = base?.tree ?? this.seeded?.tree ?? this.trees.emptyTree;
+    const right = await start.proved;
+    if (right === 'as it is') throw new CheckpointsError('git-failed', 'The first look at the files failed.');
+    this.seeded = { tree: right.tree, files: right.files };
+    this.scanner.install(right.finish(this.scanner.mark(right.tree)), right.readSince);
+    return this.look(base, rules, signal, sources.head);
+  }
+
+  private prefetch(tree: string): void {
     // Its failure is met again, and told, by the walk that needs the answer.
-    void this.folders.prefetch(near).catch(() => undefined);
+    void this.folders.prefetch(tree).catch(() => undefined);
+  }
+
+  /** Asks git what changed. */
+  private async look(
+    base: Base | null,
+    rules: Rules,
+    signal?: AbortSignal,
+    head: string | null = base?.commit ?? null,
+  ): Promise<ScanOutput> {
+    this.prefetch(base?.tree ?? this.seeded?.tree ?? this.trees.emptyTree);
     try {
       return await this.scanTrusted({ head, ...rules }, signal);
     } catch (error) {
@@ -197,14 +225,6 @@ export class Snapshots {
     if (found.base === null || (await this.trees.exists(found.base))) return found;
     this.scanner.discard();
     return this.scanner.scan({ ...sources, head: null }, signal);
-  }
-
-  /** git compares the index with HEAD; a commit that nobody refers to is enough for that. */
-  private async looseCommit(tree: string): Promise<string> {
-    const writer = new PackWriter(this.layout.objects, this.algorithm);
-    const commit = writer.add('commit', encodeCommit(tree, 'seed\n', Date.now()));
-    await writer.flush();
-    return commit;
   }
 
   private async facet(facts: Promise<HeadFacts> | null, tree: string, incomparable: boolean): Promise<GitFacet | null> {

@@ -28,6 +28,7 @@ import { Leases, type Lease } from './leases';
 import { collect, storeSizes } from './maintenance';
 import { mergeTexts } from './merge';
 import { ObjectReader } from './object-reader';
+import { consolidate, hasManyPacks } from './packing';
 import { hashObject, PackWriter } from './pack-writer';
 import { fsPath } from './path-bytes';
 import { checkpointMessage, decodeCheckpoint, encodeCommit } from './records';
@@ -35,6 +36,7 @@ import { isMissing, Refs } from './refs';
 import { runGit, safeFlags, storeEnv } from './run';
 import { Snapshots, type Snapshot } from './snapshots';
 import { SyncState } from './sync-state';
+import { readTidied, writeTidied } from './tidied';
 import { Trees } from './trees';
 import { watchRefs } from './watch';
 
@@ -480,12 +482,31 @@ export class GitStore implements SnapshotStore {
     return storeSizes(this.layout);
   }
 
-  collect(waitMs: number): Promise<{ freedBytes: number }> {
-    return collect(this, waitMs);
+  collect(waitMs: number, options: { yielding?: boolean; signal?: AbortSignal } = {}): Promise<{ freedBytes: number }> {
+    return collect(this, waitMs, options);
+  }
+
+  async pack(signal?: AbortSignal): Promise<boolean> {
+    if (!hasManyPacks(this)) return false;
+    return this.sharing('pack', 0, signal, async () => (await consolidate(this, signal)) > 0);
+  }
+
+  tidied(): { at: number; garbage: boolean } {
+    return readTidied(this.folder);
+  }
+
+  markTidied(change: { at?: number; garbage?: boolean }): void {
+    writeTidied(this.folder, change);
   }
 
   doctor(repair: boolean): Promise<Array<{ reason: string; message: string; repaired: boolean }>> {
-    return diagnose(this, repair);
+    return diagnose(this, repair, this.config);
+  }
+
+  /** The files of the store are about to be others. */
+  forgetOpenFiles(): void {
+    this.reader.close();
+    this.snapshots.close();
   }
 
   async close(): Promise<void> {

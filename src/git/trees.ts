@@ -1,7 +1,7 @@
 import { CheckpointsError } from '../core/errors';
 import type { ObjectReader } from './object-reader';
 import type { PackWriter } from './pack-writer';
-import { comparePaths, decodePath, encodePath } from './path-bytes';
+import { comparePaths, decodePath, encodePath, isAscii } from './path-bytes';
 
 export const modes = { file: 0o100644, executable: 0o100755, link: 0o120000, tree: 0o40000, gitlink: 0o160000 };
 
@@ -41,15 +41,30 @@ export function formatTree(entries: TreeEntry[]): Buffer {
 }
 
 function treeEntry(mode: number, name: string, oid: string): Buffer {
-  const path = encodePath(name);
+  const path = isAscii(name) ? null : encodePath(name);
+  const length = path?.length ?? name.length;
   const head = mode.toString(8);
-  const out = Buffer.allocUnsafe(head.length + 2 + path.length + oid.length / 2);
+  const out = Buffer.allocUnsafe(head.length + 2 + length + oid.length / 2);
   out.write(head, 0, 'latin1');
   out[head.length] = 32;
-  path.copy(out, head.length + 1);
-  out[head.length + 1 + path.length] = 0;
-  out.write(oid, head.length + 2 + path.length, 'hex');
+  if (path) path.copy(out, head.length + 1);
+  else out.write(name, head.length + 1, 'latin1');
+  out[head.length + 1 + length] = 0;
+  out.write(oid, head.length + 2 + length, 'hex');
   return out;
+}
+
+/** The folders alone, without making anything of the files. */
+function parseFolders(data: Buffer, oidBytes: number): Map<string, string> {
+  const folders = new Map<string, string>();
+  for (let at = 0; at < data.length;) {
+    const end = data.indexOf(0, at);
+    // "40000 name": every other mode has six digits.
+    if (data[at + 5] === 32)
+      folders.set(decodePath(data.subarray(at + 6, end)), data.toString('hex', end + 1, end + 1 + oidBytes));
+    at = end + 1 + oidBytes;
+  }
+  return folders;
 }
 
 export interface BuiltTrees {
@@ -80,6 +95,15 @@ export class Trees {
   }
 
   async entries(oid: string): Promise<TreeEntry[]> {
+    const known = this.entriesAtHand(oid);
+    if (known) return known;
+    const object = await this.reader.read(oid);
+    if (object?.type !== 'tree') throw new CheckpointsError('store-broken', `The store has lost the folder ${oid}.`);
+    return this.parsed(oid, object.data);
+  }
+
+  /** What `entries` would say, where nothing has to be read for it. */
+  entriesAtHand(oid: string): TreeEntry[] | null {
     const known = this.cache.get(oid);
     if (known) {
       // To the end of the line: the longest unused go first.
@@ -89,10 +113,19 @@ export class Trees {
     }
     if (oid === this.emptyTree) return [];
     const raw = this.raw.get(oid);
-    if (raw) return this.parsed(oid, raw);
-    const object = await this.reader.read(oid);
-    if (object?.type !== 'tree') throw new CheckpointsError('store-broken', `The store has lost the folder ${oid}.`);
-    return this.parsed(oid, object.data);
+    return raw ? this.parsed(oid, raw) : null;
+  }
+
+  /** The folders of a tree by name, where nothing has to be read for it. */
+  foldersAtHand(oid: string): Map<string, string> | null {
+    const raw = this.cache.has(oid) ? undefined : this.raw.get(oid);
+    if (raw) return parseFolders(raw, this.oidBytes);
+    const entries = this.entriesAtHand(oid);
+    return entries && foldersOf(entries);
+  }
+
+  async folders(oid: string): Promise<Map<string, string>> {
+    return this.foldersAtHand(oid) ?? foldersOf(await this.entries(oid));
   }
 
   private parsed(oid: string, data: Buffer): TreeEntry[] {
@@ -283,6 +316,12 @@ export class Trees {
     }
     await Promise.all(folders);
   }
+}
+
+function foldersOf(entries: TreeEntry[]): Map<string, string> {
+  const folders = new Map<string, string>();
+  for (const entry of entries) if (entry.mode === modes.tree) folders.set(entry.name, entry.oid);
+  return folders;
 }
 
 /** `path` is one of `under`, or lies below one of them. No list means everything. */

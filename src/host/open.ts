@@ -7,6 +7,7 @@ import { CheckpointsError } from '../core/errors';
 import type { QueryIndex } from '../core/ports';
 import { TaskService } from '../core/task-service';
 import { TaskStore } from '../core/task-store';
+import { Upkeep } from '../core/upkeep';
 import { Sessions } from './sessions';
 import { hasStore } from './startup';
 
@@ -15,7 +16,11 @@ export interface Opened {
   api: WorkspaceApi;
   task: TaskService;
   sessions: Sessions;
+  /** Not in a folder that is only looked at. */
+  upkeep: Upkeep | null;
 }
+
+type Parts = Pick<Opened, 'task' | 'sessions'>;
 
 export type OpenWorkspace = (directory: string) => Promise<Opened>;
 
@@ -37,8 +42,8 @@ export const workspaceOpener = (extension: vscode.Uri, log: vscode.LogOutputChan
     if (!vscode.workspace.isTrusted && !(await hasStore(directory)))
       throw new CheckpointsError('not-supported', 'The folder is not trusted: no checkpoints are made for it.');
     const { openWorkspace } = await import('../git/open');
-    let parts: Omit<Opened, 'api'> | undefined;
-    const partsOf = (folder: string, root: string): Omit<Opened, 'api'> =>
+    let parts: Parts | undefined;
+    const partsOf = (folder: string, root: string): Parts =>
       (parts ??= { task: taskOf(folder, root), sessions: new Sessions(root, folder, log) });
     const api = await openWorkspace({
       directory,
@@ -52,8 +57,15 @@ export const workspaceOpener = (extension: vscode.Uri, log: vscode.LogOutputChan
     });
     if (api.recovered !== null)
       log.warn(`a restore that had died was ${api.recovered.outcome}: safety checkpoint ${api.recovered.safety}`);
-    return { api, ...partsOf(api.folder, api.root) };
+    return { api, ...partsOf(api.folder, api.root), upkeep: upkeepOf(api, log) };
   };
+};
+
+const upkeepOf = (api: WorkspaceApi, log: vscode.LogOutputChannel): Upkeep | null => {
+  if (!vscode.workspace.isTrusted) return null;
+  const upkeep = new Upkeep(api, (message) => log.info(message));
+  api.onDidChange(() => upkeep.touch());
+  return upkeep;
 };
 
 const taskOf = (folder: string, root: string): TaskService => {

@@ -2,6 +2,7 @@ import * as path from 'node:path';
 import * as vscode from 'vscode';
 import type { WorkspaceApi } from '../core/api';
 import type { TaskService } from '../core/task-service';
+import type { Upkeep } from '../core/upkeep';
 import type { Opened } from './open';
 import type { Sessions } from './sessions';
 
@@ -10,6 +11,7 @@ export class Root {
   readonly api: WorkspaceApi;
   readonly task: TaskService;
   readonly sessions: Sessions;
+  private readonly upkeep: Upkeep | null;
   readonly uri: vscode.Uri;
   private readonly shown: string;
 
@@ -25,6 +27,7 @@ export class Root {
     this.api = opened.api;
     this.task = opened.task;
     this.sessions = opened.sessions;
+    this.upkeep = opened.upkeep;
     const up = path.relative(real, this.api.root);
     this.uri = up === '' ? folder.uri : vscode.Uri.joinPath(folder.uri, ...up.split(path.sep));
     this.shown = this.uri.fsPath;
@@ -32,6 +35,7 @@ export class Root {
 
   /** The index is written, locks are given back, a server of ours ends. */
   async close(): Promise<void> {
+    await this.upkeep?.dispose();
     await Promise.all([this.api.close(), this.sessions.close()]);
   }
 

@@ -59,13 +59,14 @@ export class AutomaticPoints {
         this.blind = true;
         return;
       }
-      const { workspace } = await this.companion.open();
+      const { workspace, upkeep } = await this.companion.open();
       const cause = { tool: call.tool, callId: call.callId, paths: paths.map((path) => named(workspace.root, path)) };
       if (this.blind) await this.scan({ ...point, cause });
       // A path outside changes no tree, but shall be named: so the point is made although nothing changed, once a turn.
       const outside = cause.paths.filter((path) => isAbsolute(path) && !this.namedOutside.has(path));
       for (const path of outside) this.namedOutside.add(path);
       await workspace.create({ ...point, cause, paths, automatic: outside.length === 0 });
+      upkeep.touch();
     });
   }
 
@@ -100,9 +101,10 @@ export class AutomaticPoints {
   }
 
   private async scan(options: CreateOptions): Promise<void> {
-    const { workspace } = await this.companion.open();
+    const { workspace, upkeep } = await this.companion.open();
     const underWay = this.loose.size > 0;
     await workspace.create({ ...options, automatic: true });
+    upkeep.touch();
     if (!underWay) this.blind = false;
   }
 

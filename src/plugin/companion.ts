@@ -6,6 +6,7 @@ import { CheckpointsError } from '../core/errors';
 import type { SessionGateway } from '../core/sessions';
 import { TaskService } from '../core/task-service';
 import { TaskStore } from '../core/task-store';
+import { Upkeep } from '../core/upkeep';
 import type { Workspace } from '../core/workspace';
 import { openWorkspace } from '../git/open';
 import { resolveRoot, workspaceFolder } from '../git/roots';
@@ -13,6 +14,7 @@ import { resolveRoot, workspaceFolder } from '../git/roots';
 export interface Opened {
   workspace: Workspace;
   task: TaskService;
+  upkeep: Upkeep;
 }
 
 /** After a failure to open, OpenCode is not made to wait for the next one at every call. */
@@ -68,7 +70,7 @@ export class Companion {
       log: this.log,
     });
     if (!task) throw new CheckpointsError('no-task', 'The workspace was opened without its task.');
-    return { workspace, task };
+    return { workspace, task, upkeep: new Upkeep(workspace, this.log) };
   }
 
   sessions(): Promise<SessionGateway> {
@@ -81,6 +83,7 @@ export class Companion {
     if (!opening) return;
     // What never opened needs no closing; its failure was told when it happened.
     const opened = await opening.catch(() => null);
+    await opened?.upkeep.dispose();
     await opened?.workspace.close();
   }
 }

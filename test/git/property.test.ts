@@ -220,7 +220,9 @@ function edit(root: string, one: Extract<Step, { kind: 'write' | 'link' | 'remov
   }
 }
 
+/** The same work at every `npm test`; with PROPERTY_ROUNDS another one each time, to look for what nobody thought of. */
 const rounds = Number(process.env.PROPERTY_ROUNDS ?? 6);
+const seed = process.env.PROPERTY_ROUNDS === undefined ? { seed: 20_261_116 } : {};
 
 it.each([
   ['in a git repository', true],
@@ -247,7 +249,7 @@ it.each([
         expect(gitBytes(box.root)).toBe(untouched);
         expect(await model.workspace.doctor()).toEqual([]);
       }),
-      { numRuns: rounds },
+      { numRuns: rounds, ...seed },
     );
   },
   1_800_000,

@@ -101,6 +101,21 @@ describe('restore', () => {
     expect(readFileSync(join(outside, 'f.txt'), 'utf8')).toBe('not yours');
   });
 
+  it('puts a folder back where a link to itself stands', async () => {
+    const box = sandbox();
+    box.write('a/deep.txt', 'deep');
+    const workspace = await box.open();
+    await workspace.create({ name: 'folder' });
+    const folder = picture(box.root);
+    box.sh('rm -r a && ln -s a a');
+    await workspace.create({ name: 'loop' });
+    const loop = picture(box.root);
+    await workspace.restore('folder');
+    expect(picture(box.root)).toEqual(folder);
+    await workspace.undo();
+    expect(picture(box.root)).toEqual(loop);
+  });
+
   it('captures an ignored file before it overwrites it', async () => {
     const box = sandbox();
     box.write('build.log', 'then');

@@ -1,0 +1,118 @@
+import type { Tidied } from './api';
+import type { Config } from './config';
+import { CheckpointsError } from './errors';
+import type { Checkpoint, CheckpointId } from './model';
+import type { SnapshotStore } from './ports';
+import { overSize, thin } from './retention';
+
+const patienceMs = 30_000;
+/** How often a store is looked after without being asked. */
+const tidyEveryMs = 60 * 60_000;
+
+export interface CleanupDependencies {
+  store: SnapshotStore;
+  config: () => Config;
+  list: () => Promise<Checkpoint[]>;
+  now: () => number;
+  onPruned: (ids: CheckpointId[]) => void;
+}
+
+export interface Pruned {
+  deleted: CheckpointId[];
+  freedBytes: number;
+}
+
+/** Deletes what retention gives up, and gives the space back: when asked, or by itself while nothing else happens. */
+export class Cleanup {
+  private readonly store: SnapshotStore;
+
+  constructor(private readonly deps: CleanupDependencies) {
+    this.store = deps.store;
+  }
+
+  async prune(): Promise<Pruned> {
+    const local = await this.own();
+    const deleted = this.outlived(local);
+    await this.store.remove(deleted);
+    let { freedBytes } = await this.store.collect(patienceMs);
+    for (;;) {
+      const more = this.tooMuch(without(local, deleted), this.store.sizes().bytes);
+      if (more.length === 0) break;
+      await this.store.remove(more);
+      deleted.push(...more);
+      freedBytes += (await this.store.collect(patienceMs)).freedBytes;
+    }
+    this.store.markTidied({ at: this.deps.now(), garbage: false });
+    if (deleted.length > 0) this.deps.onPruned(deleted);
+    return { deleted, freedBytes };
+  }
+
+  /** What pruning would delete, and about what that would free: the rest shares bytes with it. */
+  async foresee(): Promise<Pruned> {
+    const all = await this.deps.list();
+    const local = all.filter((checkpoint) => checkpoint.origin === null);
+    const bytesOf = async (ids: CheckpointId[]): Promise<number> => {
+      if (ids.length === 0) return 0;
+      const rest = without(all, ids).map((checkpoint) => checkpoint.files.commit);
+      const kept = new Set(rest);
+      const lost = all.map((checkpoint) => checkpoint.files.commit).filter((commit) => !kept.has(commit));
+      return this.store.ownBytes(lost, rest);
+    };
+    const { bytes } = this.store.sizes();
+    const deleted = this.outlived(local);
+    for (;;) {
+      const freedBytes = await bytesOf(deleted);
+      const more = this.tooMuch(without(local, deleted), bytes - freedBytes);
+      if (more.length === 0) return { deleted, freedBytes };
+      deleted.push(...more);
+    }
+  }
+
+  async tidy(signal?: AbortSignal): Promise<Tidied | null> {
+    const now = this.deps.now();
+    const { at, garbage } = this.store.tidied();
+    if (now - at < tidyEveryMs) return null;
+    // At once, so that another host does not begin the same.
+    this.store.markTidied({ at: now, garbage });
+    const local = await this.own();
+    const deleted = this.outlived(local);
+    deleted.push(...this.tooMuch(without(local, deleted), this.store.sizes().bytes));
+    await this.store.remove(deleted);
+    if (deleted.length > 0) {
+      this.store.markTidied({ garbage: true });
+      this.deps.onPruned(deleted);
+    }
+    try {
+      if (deleted.length === 0 && !garbage) {
+        const packed = await this.store.pack(signal);
+        return packed ? { deleted, freedBytes: 0, packed } : null;
+      }
+      const { freedBytes } = await this.store.collect(0, { yielding: true, signal });
+      this.store.markTidied({ garbage: false });
+      return { deleted, freedBytes, packed: true };
+    } catch (error) {
+      // Somebody needs the store now; what is not freed yet is freed the next time.
+      if (CheckpointsError.is(error, 'busy') || CheckpointsError.is(error, 'cancelled'))
+        return { deleted, freedBytes: 0, packed: false };
+      throw error;
+    }
+  }
+
+  /** Not what came from elsewhere: that is not this workspace's to thin. */
+  private async own(): Promise<Checkpoint[]> {
+    return (await this.deps.list()).filter((checkpoint) => checkpoint.origin === null);
+  }
+
+  private outlived(local: Checkpoint[]): CheckpointId[] {
+    return thin(local, this.deps.config(), this.deps.now()).drop.map((drop) => drop.id);
+  }
+
+  private tooMuch(local: Checkpoint[], bytes: number): CheckpointId[] {
+    return overSize(local, bytes, this.deps.config().maxStoreSize).map((drop) => drop.id);
+  }
+}
+
+function without(checkpoints: Checkpoint[], ids: CheckpointId[]): Checkpoint[] {
+  const gone = new Set(ids);
+  return checkpoints.filter((checkpoint) => !gone.has(checkpoint.id));
+}
