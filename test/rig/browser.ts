@@ -269,7 +269,7 @@ export class Workbench {
   /** With several sources of changes the inline change view has a list of them. */
   async choosePeekProvider(label: RegExp): Promise<void> {
     const list = this.page.locator('.peekview-widget select');
-    if ((await list.count()) === 0) return;
+    if ((await list.count()) === 0 || !(await list.isVisible())) return;
     const options = await list.locator('option').allInnerTexts();
     const wanted = options.find((option) => label.test(option));
     if (wanted === undefined) throw new Error(`no source ${label} among ${options.join(', ')}`);

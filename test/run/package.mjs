@@ -1,6 +1,6 @@
 // `npm run package`: the production build as dist/opencode-checkpoints.vsix, everything bundled, nothing unlisted.
 import { spawnSync } from 'node:child_process';
-import { statSync } from 'node:fs';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { ensure } from '../rig/install.mjs';
 import { checkout as root } from '../rig/install-parts.mjs';
 
@@ -15,12 +15,18 @@ const run = (...args) => {
 
 await ensure(['modules']);
 run('esbuild.mjs', '--production');
+// The pictures of the read me stay in the repository: they would be a fifth of the package, and nobody needs them offline.
+const readme = 'dist/README.md';
+const text = readFileSync(`${root}/README.md`, 'utf8');
+writeFileSync(`${root}/${readme}`, text.replace(/^!\[[^\]]*\]\((?!https:)[^)]*\)\n\n?/gm, ''));
 run(
   'node_modules/@vscode/vsce/vsce',
   'package',
   '--no-dependencies',
   '--allow-missing-repository',
   '--no-rewrite-relative-links',
+  '--readme-path',
+  readme,
   '--out',
   vsix,
 );
