@@ -75,7 +75,7 @@ export class Restorer {
   private check({ operation, target, scope }: Pick<RestoreJob, 'operation' | 'target' | 'scope'>): void {
     if (scope.length === 0) throw new CheckpointsError('invalid-argument', 'Nothing was chosen to be restored.');
     if (scope.includes('files') && !hasFiles(target))
-      throw new CheckpointsError('no-files', `The checkpoint "${target.title}" has no files.`);
+      throw new CheckpointsError('no-files', `"${target.title}" comes from a program that kept no files.`);
     if (scope.includes('conversation') && target.session === null)
       throw new CheckpointsError('no-conversation', `The checkpoint "${target.title}" has no conversation.`);
     if (scope.includes('task') && (!this.task || (target.task === null && operation === 'restore')))

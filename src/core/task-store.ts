@@ -227,6 +227,19 @@ export class TaskStore {
   }
 }
 
+/** Whether a text in `.opencode/state` is what we wrote there ourselves. `folder` is the workspace's in the store. */
+export async function ownExports(folder: string): Promise<(text: string) => boolean> {
+  let exported: unknown;
+  try {
+    exported = (JSON.parse(await readFile(path.join(folder, 'task.json'), 'utf8')) as { exported?: unknown }).exported;
+  } catch (error) {
+    // Absent or damaged: then nothing is known to be ours.
+    if (!(error instanceof SyntaxError) && codeOf(error) !== 'ENOENT') throw error;
+  }
+  const hashes = new Set(Array.isArray(exported) ? exported : []);
+  return (text) => hashes.has(hash(text));
+}
+
 function parseOwn(value: unknown): TaskFile {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new CheckpointsError('invalid-argument', 'It is no object.');

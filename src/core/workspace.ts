@@ -196,7 +196,7 @@ export class Workspace implements WorkspaceApi {
     const left = await this.resolve(from ?? 'latest');
     const right = to === undefined ? null : await this.resolve(to);
     const without = [left, right].find((one) => one !== null && !hasFiles(one));
-    if (without) throw new CheckpointsError('no-files', `The checkpoint "${without.title}" has no files.`);
+    if (without) throw new CheckpointsError('no-files', `"${without.title}" comes from a program that kept no files.`);
     const tree = right ? right.files.tree : (await this.store.peek()).tree;
     const paths = comparable(right ? [left, right] : [left], options.paths);
     const result =

@@ -4,6 +4,7 @@ import type { WorkspaceApi } from '../core/api';
 import { CheckpointsError } from '../core/errors';
 import { idOf } from '../core/imported';
 import type { SessionGateway } from '../core/sessions';
+import { ownExports } from '../core/task-store';
 import { titleOf } from '../core/titles';
 import type { WasmSource } from '../index/sqlite';
 import { withAnchors } from './anchored';
@@ -22,7 +23,7 @@ export interface ImportRequest {
 }
 
 export interface ImportNeeds {
-  workspace: Pick<WorkspaceApi, 'root' | 'list' | 'adopt'>;
+  workspace: Pick<WorkspaceApi, 'root' | 'folder' | 'list' | 'adopt'>;
   /** SQLite's WebAssembly, for s1. */
   wasm: WasmSource;
   /** Knows titles and messages of sessions; null: what it would have told is found out at a restore. */
@@ -95,7 +96,7 @@ async function look(
     case 's1':
       return readS1(source, workspace.root, given !== undefined, wasm);
     case 's2':
-      return readS2(source, local);
+      return readS2(source, local, await ownExports(workspace.folder));
     case 's5':
       return readS5(source, workspace.root, local);
   }

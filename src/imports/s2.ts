@@ -9,24 +9,27 @@ import { fromHistoryFile, fromStateFile, isSave, savedAt, snapshotName, type His
 import { usableName } from '../core/titles';
 import { alreadyHere, nothingFound, type Found } from './model';
 
+/** Tells our own exports, which lie in the same place, from what another program wrote there. */
+type IsOurs = (text: string) => boolean;
+
 export const s2Default = (root: string): string => path.join(root, '.opencode', 'state');
 
 /** Larger than any state that was ever written by it in earnest. */
 const largest = 64 * 1024 * 1024;
 
 /** Task states: the live one and its history. Ours lie in the same place; what is known already is not imported again. */
-export async function readS2(given: string, saves: readonly Checkpoint[]): Promise<Found> {
+export async function readS2(given: string, saves: readonly Checkpoint[], isOurs: IsOurs): Promise<Found> {
   const folder = await stateFolder(given);
   const found = nothingFound();
   const known = new Set(saves.filter(isSave).map((save) => `${savedAt(save)} ${snapshotName(save)}`));
   const states = new Set(saves.flatMap((save) => (isSave(save) && save.task ? [taskKey(save.task)] : [])));
   const history = path.join(folder, stateFiles.history);
-  for (const entry of await entriesOf(history, found)) {
+  for (const entry of await entriesOf(history, found, isOurs)) {
     states.add(taskKey(entry.task));
     if (known.has(`${entry.savedAt} ${entry.name}`)) found.skipped.push({ item: entry.name, reason: alreadyHere });
     else found.items.push(itemOf(entry, stateFiles.history));
   }
-  const live = await liveOf(path.join(folder, stateFiles.state), found);
+  const live = await liveOf(path.join(folder, stateFiles.state), found, isOurs);
   if (live === null) return found;
   if (states.has(taskKey(live.task))) found.skipped.push({ item: stateFiles.state, reason: alreadyHere });
   else found.items.push(itemOf(live, stateFiles.state));
@@ -42,16 +45,16 @@ async function stateFolder(given: string): Promise<string> {
   throw new CheckpointsError('invalid-argument', `${given} has no ${stateFiles.state} and no ${stateFiles.history}.`);
 }
 
-async function entriesOf(file: string, found: Found): Promise<HistoryEntry[]> {
-  return guarded(file, found, [], (value) => {
+async function entriesOf(file: string, found: Found, isOurs: IsOurs): Promise<HistoryEntry[]> {
+  return guarded(file, found, isOurs, [], (value) => {
     const { entries, warnings } = fromHistoryFile(value);
     for (const message of warnings) found.problems.push({ item: file, message });
     return entries;
   });
 }
 
-async function liveOf(file: string, found: Found): Promise<HistoryEntry | null> {
-  return guarded<HistoryEntry | null>(file, found, null, (value) => {
+async function liveOf(file: string, found: Found, isOurs: IsOurs): Promise<HistoryEntry | null> {
+  return guarded<HistoryEntry | null>(file, found, isOurs, null, (value) => {
     const { live, warnings } = fromStateFile(value, '');
     if (live.updatedAt === '') throw new CheckpointsError('invalid-argument', 'It does not say when it was saved.');
     for (const message of warnings) found.problems.push({ item: file, message });
@@ -60,9 +63,19 @@ async function liveOf(file: string, found: Found): Promise<HistoryEntry | null> 
 }
 
 /** A file that is damaged is a problem, not the end: the other one may be whole. */
-async function guarded<T>(file: string, found: Found, none: T, read: (value: unknown) => T): Promise<T> {
+async function guarded<T>(
+  file: string,
+  found: Found,
+  isOurs: IsOurs,
+  none: T,
+  read: (value: unknown) => T,
+): Promise<T> {
   const text = await readText(file);
   if (text === null) return none;
+  if (isOurs(text)) {
+    found.skipped.push({ item: file, reason: 'was written by Checkpoints itself' });
+    return none;
+  }
   try {
     return read(JSON.parse(text));
   } catch (error) {

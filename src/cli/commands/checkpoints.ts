@@ -6,6 +6,7 @@ import { UsageError } from '../usage';
 import { parseLimit, parseMeta, parseTrigger } from '../values';
 import { changeTable } from '../views/changes';
 import { checkpointDetails, checkpointLine, checkpointTable } from '../views/checkpoint';
+import { oldDataNote } from './import-old';
 
 /** What a terminal shows without being asked for more; programs get all. */
 const terminalLimit = 50;
@@ -92,6 +93,10 @@ export function registerCheckpointCommands(program: Command, select: Select): vo
         trigger,
         limit: cut ? terminalLimit + 1 : limit,
       });
+      if (invocation.interactive) {
+        const note = await oldDataNote(workspace, false);
+        if (note !== null) output.note(note);
+      }
       return {
         json: { checkpoints },
         text: () => {

@@ -1,31 +1,42 @@
 import type { Command } from 'commander';
-import { define, type Invocation, type Reply, type Select } from '../command';
+import { sourceNames, sources, type Source } from '../../imports/model';
+import { define, type Select } from '../command';
 import { UsageError } from '../usage';
 import { fetchReply } from '../views/sync';
+import { importOld, isSource, type ImportFlags } from './import-old';
 import { syncOptions } from './sync';
 
-interface ImportFlags {
+interface Flags extends ImportFlags {
   from?: string;
 }
 
-/**
- * What other tools kept, by the name given to `--from`. An importer gets the path that was named, if any, and answers like every
- * command.
- */
-export type ForeignImporter = (invocation: Invocation, path: string | undefined) => Promise<Reply>;
-export const foreignImporters: Readonly<Record<string, ForeignImporter>> = {};
+const contents: Record<Source, string> = {
+  s1: 'checkpoints.db, bookmarks in conversations',
+  s2: '.opencode/state, task states',
+  s4: 'old session backups, back into OpenCode',
+  s5: 'manifests, first versions of files',
+};
 
 export function registerImportCommand(program: Command, select: Select): void {
-  define<[string?], ImportFlags>(program, select, {
+  define<[string?], Flags>(program, select, {
     usage: 'import [file]',
     summary: 'take in the checkpoints of a file that `export` wrote',
-    details:
-      'They live apart from the checkpoints of this workspace and carry their origin. Importing the same file again changes nothing.',
-    examples: ['opencode-checkpoints import friday.bundle'],
+    details: `They live apart from the checkpoints of this workspace and carry their origin. Importing the same file again changes nothing.
+
+With --from, what an older tool kept for this workspace; the path is optional then:
+${sources.map((name) => `  ${name}  ${sourceNames[name]}: ${contents[name]}`).join('\n')}`,
+    examples: [
+      'opencode-checkpoints import friday.bundle',
+      'opencode-checkpoints import --from s1 --dry-run',
+      'opencode-checkpoints import --from s4 ~/Drive/opencode-sessions',
+    ],
     options: (command) =>
-      command.option('--from <tool>', "import another tool's data instead (the path is optional then)"),
-    run: async (invocation, [file], { from }) => {
-      if (from !== undefined) return importFrom(invocation, from, file);
+      command
+        .option('--from <tool>', `import an older tool's data instead: ${sources.join(', ')}`)
+        .option('--dry-run', 'with --from: show what would be imported, change nothing'),
+    run: async (invocation, [file], { from, dryRun }) => {
+      if (from !== undefined) return importOld(invocation, sourceOf(from), file, { dryRun });
+      if (dryRun) throw new UsageError('--dry-run goes with --from', 'See `opencode-checkpoints import --help`.');
       if (file === undefined)
         throw new UsageError("missing required argument 'file'", 'See `opencode-checkpoints import --help`.');
       const workspace = await invocation.open();
@@ -34,9 +45,8 @@ export function registerImportCommand(program: Command, select: Select): void {
   });
 }
 
-function importFrom(invocation: Invocation, from: string, path: string | undefined): Promise<Reply> {
-  const importer = Object.hasOwn(foreignImporters, from) ? foreignImporters[from] : undefined;
-  if (importer) return importer(invocation, path);
-  const known = Object.keys(foreignImporters).join(', ') || 'nothing yet';
+function sourceOf(from: string): Source {
+  if (isSource(from)) return from;
+  const known = sources.map((name) => `${name} (${sourceNames[name]})`).join(', ');
   throw new UsageError(`--from ${from}: what can be imported is ${known}`, 'See `opencode-checkpoints import --help`.');
 }

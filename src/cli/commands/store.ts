@@ -5,6 +5,7 @@ import { recoverySentence } from '../sentences';
 import { define, type Select } from '../command';
 import type { Output } from '../output';
 import { table } from '../table';
+import { oldDataNote } from './import-old';
 import { size } from '../views/size';
 import { visible } from '../visible';
 
@@ -51,6 +52,8 @@ export function registerStoreCommands(program: Command, select: Select): void {
       invocation.output.progress('Examining…');
       const found = await workspace.doctor({ repair: repair ?? false });
       const problems = recovered ? [interrupted(recovered), ...found] : found;
+      const note = invocation.globals.json ? null : await oldDataNote(workspace, true);
+      if (note !== null) invocation.output.note(note);
       return { json: { problems }, text: (output) => problemsView(problems, output) };
     },
   });

@@ -1,0 +1,97 @@
+import { mkdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Checkpoint } from '../../src/core/model';
+import type { ImportReport } from '../../src/imports/model';
+import { Desk, useBuilt } from './cli-rig';
+import { oldDatabase, oldManifest, put } from './import-rig';
+
+const program = useBuilt('cli');
+
+describe('import --from', () => {
+  let desk: Desk;
+  beforeEach(() => {
+    desk = new Desk(program());
+    desk.write({ 'a.txt': 'one\n' });
+  });
+  afterEach(() => desk.dispose());
+
+  const database = (): string => path.join(desk.home, '.local/share/opencode/checkpoints.db');
+  const mine = (): string => JSON.stringify({ directory: desk.root });
+  const list = async (): Promise<Checkpoint[]> =>
+    (await desk.answer<{ checkpoints: Checkpoint[] }>(['list'])).checkpoints;
+
+  it('finds what older tools keep at their usual places, once', async () => {
+    await oldDatabase(database(), [
+      { id: 3, name: '3 fixes', metadata: mine() },
+      { id: 4, name: 'elsewhere', metadata: JSON.stringify({ directory: desk.home }) },
+    ]);
+    const dry = await desk.answer<ImportReport>(['import', '--from', 's1', '--dry-run']);
+    expect(dry).toMatchObject({ from: 's1', path: database(), dryRun: true, problems: [] });
+    expect(dry.imported.map(({ title }) => title)).toEqual(['3 fixes']);
+    expect(await list()).toEqual([]);
+    const report = await desk.answer<ImportReport>(['import', '--from', 's1']);
+    expect(report.imported).toEqual(dry.imported);
+    expect(report.skipped).toEqual([{ item: 'row 4 (elsewhere)', reason: `belongs to ${desk.home}` }]);
+    expect(await list()).toMatchObject([{ name: '3 fixes', trigger: 'import', metadata: { legacyId: 3 } }]);
+    expect((await desk.answer<ImportReport>(['import', '--from', 's1'])).imported).toEqual([]);
+    expect((await desk.refusal(['restore', '3 fixes'])).reason).toBe('no-files');
+    expect((await desk.refusal(['show', 'latest'])).reason).toBe('unknown-reference');
+  });
+
+  it('reads a path from where the user stands', async () => {
+    oldManifest(path.join(desk.top, 'orca/ab12cd34'), [
+      { path: 'a.txt', content: 'first\n', at: '2025-10-09T08:00:00Z' },
+    ]);
+    mkdirSync(path.join(desk.root, 'src'));
+    const cwd = path.join(desk.root, 'src');
+    const { imported } = await desk.answer<ImportReport>(['import', '--from', 's5', '../../orca'], { cwd });
+    await desk.answer(['restore', imported[0]?.id ?? '', '--yes']);
+    expect(readFileSync(path.join(desk.root, 'a.txt'), 'utf8')).toBe('first\n');
+  });
+
+  it('does not take its own exports for old data', async () => {
+    await desk.answer(['task', 'set', '--title', 'Mine', '--name', 'start']);
+    await desk.answer(['task', 'set', '--summary', 'further']);
+    const before = await list();
+    await desk.answer(['delete', ...before.map(({ id }) => id), '--yes']);
+    const { imported, skipped } = await desk.answer<ImportReport>(['import', '--from', 's2']);
+    expect(imported).toEqual([]);
+    expect(skipped.map(({ reason }) => reason)).toEqual([
+      'was written by Checkpoints itself',
+      'was written by Checkpoints itself',
+    ]);
+    // A hand that is not ours makes it worth importing.
+    const file = path.join(desk.root, '.opencode/state/checkpoint.json');
+    put(file, readFileSync(file, 'utf8').replace('Mine', 'Theirs'));
+    const second = await desk.answer<ImportReport>(['import', '--from', 's2']);
+    expect(second.imported.map(({ title }) => title)).toEqual(['Task: Theirs']);
+  });
+
+  it('refuses what it does not know, and what is not there', async () => {
+    expect((await desk.refusal(['import', '--from', 's3'], 2)).reason).toBe('usage');
+    expect((await desk.refusal(['import', '--dry-run', 'x.bundle'], 2)).reason).toBe('usage');
+    expect((await desk.refusal(['import'], 2)).reason).toBe('usage');
+    for (const from of ['s1', 's2', 's4', 's5'])
+      expect((await desk.refusal(['import', '--from', from])).reason).toBe('invalid-argument');
+    expect((await desk.refusal(['import', '--from', 's1', 'nowhere.db'])).reason).toBe('invalid-argument');
+  });
+
+  it('says it in words, and offers it once to somebody at a terminal', async () => {
+    await oldDatabase(database(), [
+      { id: 1, name: 'old one', metadata: mine() },
+      { id: 2, message_count: 0 },
+    ]);
+    const offer = '2 checkpoints of opencode-checkpoint-plugin can be imported';
+    const first = await desk.atTerminal(['list']);
+    expect(first.stdout).toContain(offer);
+    expect((await desk.atTerminal(['list'])).stdout).not.toContain(offer);
+    expect((await desk.run(['doctor'])).stderr).toContain(offer);
+    const ran = await desk.run(['import', '--from', 's1']);
+    expect(ran.code).toBe(0);
+    expect(ran.stdout).toMatch(/MADE\s+ID\s+TITLE/);
+    expect(ran.stdout).toContain('old one');
+    expect(ran.stdout).toContain('2 imported, 0 left out, 1 problems.');
+    expect((await desk.run(['doctor'])).stderr).not.toContain(offer);
+  });
+});
