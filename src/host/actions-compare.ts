@@ -1,9 +1,10 @@
 import * as vscode from 'vscode';
 import { CheckpointsError } from '../core/errors';
+import { isWhole } from '../core/files-facet';
 import type { Checkpoint } from '../core/model';
 import { turnAround } from '../core/turn-revert';
 import { compareCheckpoints, compareWithWorking, openChangeDiff, openWorkingDiff, type Target } from './diff';
-import { shortTitle } from './labels';
+import { originText, shortTitle } from './labels';
 import { checkpointItems, newestFirst, pickCheckpoint, targetOf, targetsOf } from './picker';
 import type { Services } from './services';
 import { isTreeNode } from './tree-nodes';
@@ -21,9 +22,11 @@ export const compareWorking = async ({ workspaces }: Services, argument: unknown
 
 /** The checkpoint before this one in the same workspace: its changes are counted against that. */
 export const previousOf = async ({ root, checkpoint }: Target): Promise<Checkpoint | undefined> => {
+  // What holds single files, or none, has nothing before it; and everybody's checkpoints are a row of their own.
+  if (!isWhole(checkpoint)) return undefined;
   const list = (await root.api.list())
     .sort(newestFirst)
-    .filter((other) => other.origin === null || checkpoint.origin !== null);
+    .filter((other) => isWhole(other) && originText(other) === originText(checkpoint));
   return list[list.findIndex((other) => other.id === checkpoint.id) + 1];
 };
 

@@ -1,10 +1,13 @@
 import * as vscode from 'vscode';
+import * as backup from './actions-backup';
 import * as compare from './actions-compare';
 import { createCheckpoint, createNamed } from './actions-create';
 import * as edit from './actions-edit';
+import { importAny } from './actions-import';
 import * as restore from './actions-restore';
 import * as session from './actions-session';
 import * as store from './actions-store';
+import * as sync from './actions-sync';
 import * as task from './actions-task';
 import { commands, type CommandId, contextKeys } from './ids';
 import { restoreSelectedLines } from './line-restore';
@@ -87,6 +90,13 @@ const table = ({ services, timeline, setViewAsTree }: CommandOptions): Record<Ow
   [commands.restoreTask]: (node) => task.restoreTask(services, node),
   [commands.openHandoff]: () => task.openHandoff(services),
   [commands.installPlugin]: () => services.plugin.install(),
+  [commands.backUpNow]: () => backup.backUpNow(services),
+  [commands.restoreSessions]: () => backup.restoreSessions(services),
+  [commands.showBackupStatus]: () => backup.showBackupStatus(services),
+  [commands.push]: () => sync.push(services),
+  [commands.fetch]: () => sync.fetchCheckpoints(services),
+  [commands.export]: (target, selected) => sync.exportCheckpoints(services, target, selected),
+  [commands.import]: () => importAny(services),
 });
 
 /** Registers all of them; what goes wrong is shown once, with its way out. */

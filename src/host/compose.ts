@@ -1,10 +1,14 @@
 import { realpath } from 'node:fs/promises';
 import * as vscode from 'vscode';
+import { offerOldData } from './actions-import';
+import { Backup } from './backup';
 import { registerCommands, updateUndoContext } from './commands';
 import { ChangeDecorations } from './decorations';
 import { extensionApi, type ExtensionApi } from './extension-api';
 import { Gutter } from './gutter';
 import { contextKeys, section, settings, snapshotScheme, views } from './ids';
+import { OldData } from './import';
+import { RemotePicker } from './remote-picker';
 import { asCheckpointsError } from './workspaces';
 import { showError } from './notifications';
 import { workspaceOpener } from './open';
@@ -53,7 +57,13 @@ export const compose = (context: vscode.ExtensionContext): Host => {
   const plugin = new Plugin(context, workspaces);
   const flow = new RestoreFlow(plan, log);
   const watch = new ServerWatch(workspaces, plugin, log);
-  const services: Services = { log, workspaces, tree, treeView, gutter, plugin, watch, states, flow };
+  const backup = new Backup(workspaces, log);
+  const remotes = new RemotePicker(context.workspaceState);
+  const oldData = new OldData(context.extensionUri, backup, log);
+  const services: Services = {
+    ...{ log, workspaces, tree, treeView, gutter, plugin, watch, states, flow },
+    ...{ backup, remotes, oldData },
+  };
   const timeline = new TimelineView(context.extensionUri, new HostTimeline(services), log);
   const setViewAsTree = async (on: boolean): Promise<void> => {
     await context.globalState.update(viewAsTreeKey, on);
@@ -74,10 +84,11 @@ export const compose = (context: vscode.ExtensionContext): Host => {
     plan,
     gutter,
     timeline,
-    new StatusBar(workspaces, log),
+    new StatusBar(workspaces, backup, log),
     new TaskView(workspaces, failed),
     watch,
     states,
+    backup,
     trackContext(workspaces, tree),
     vscode.window.registerFileDecorationProvider(new ChangeDecorations()),
     vscode.workspace.registerFileSystemProvider(snapshotScheme, new SnapshotFileSystem(workspaces), {
@@ -94,12 +105,14 @@ export const compose = (context: vscode.ExtensionContext): Host => {
       }),
     ),
     workspaces.onDidChangeRoots(keep(() => Promise.all(workspaces.current.map(writeSettings)))),
+    workspaces.onDidChangeRoots(keep(() => offerOldData(services))),
     vscode.workspace.onDidChangeConfiguration((event) => {
       if (!event.affectsConfiguration(section)) return;
       keep(async () => {
         if (event.affectsConfiguration(`${section}.${settings.storeLocation}`) && (await writeStoreLocation()))
           await workspaces.reopen();
         await Promise.all(workspaces.current.map(writeSettings));
+        backup.look();
       })();
     }),
   );
@@ -108,7 +121,7 @@ export const compose = (context: vscode.ExtensionContext): Host => {
     // The status bar shows the last checkpoint's age from the start, where there is one.
     if (await anyStore()) await tree.getChildren();
   })();
-  return { api: extensionApi(workspaces), close: () => workspaces.close() };
+  return { api: extensionApi(workspaces), close: () => backup.close().finally(() => workspaces.close()) };
 };
 
 const anyStore = async (): Promise<boolean> => {

@@ -64,6 +64,13 @@ export const commands = {
   restoreTask: 'opencodeCheckpoints.restoreTask',
   openHandoff: 'opencodeCheckpoints.openHandoff',
   installPlugin: 'opencodeCheckpoints.installPlugin',
+  backUpNow: 'opencodeCheckpoints.backUpNow',
+  restoreSessions: 'opencodeCheckpoints.restoreSessions',
+  showBackupStatus: 'opencodeCheckpoints.showBackupStatus',
+  push: 'opencodeCheckpoints.push',
+  fetch: 'opencodeCheckpoints.fetch',
+  export: 'opencodeCheckpoints.export',
+  import: 'opencodeCheckpoints.import',
 } as const;
 export type CommandId = (typeof commands)[keyof typeof commands];
 

@@ -60,6 +60,14 @@ export const lineCounts = (change: Change): string => {
   return parts.filter((part) => part !== '').join(' ');
 };
 
+/** How it came to be. What came from elsewhere was not made by you. */
+export const madeBy = ({ trigger, origin }: Pick<Checkpoint, 'trigger' | 'origin'>): string =>
+  origin !== null && trigger === 'manual' ? `Made by ${origin.user}@${origin.machine}` : triggerNames[trigger];
+
+/** Empty for what was made here. */
+export const originText = ({ origin }: Pick<Checkpoint, 'origin'>): string =>
+  origin === null ? '' : `from ${origin.user}@${origin.machine}`;
+
 export const firstLine = (text: string): string => text.split(/\r?\n/, 1)[0]?.trim() ?? '';
 
 /** A name for titles of diffs and dialogs: never longer than a tab can show. */

@@ -1,7 +1,7 @@
 import * as vscode from 'vscode';
 import type { Checkpoint } from '../core/model';
 import type { Target } from './diff';
-import { counts, firstLine, triggerIcons } from './labels';
+import { counts, firstLine, originText, triggerIcons } from './labels';
 import { relativeTime } from './relative-time';
 import type { Root } from './root';
 import { isTreeNode, type TreeNode } from './tree-nodes';
@@ -14,11 +14,12 @@ export interface CheckpointItem extends vscode.QuickPickItem {
 export const checkpointItem = (target: Target, severalRoots: boolean): CheckpointItem => {
   const { checkpoint, root } = target;
   const when = relativeTime(checkpoint.createdAt, Date.now(), vscode.env.language);
-  const icon = checkpoint.pinned ? 'pinned' : triggerIcons[checkpoint.trigger];
+  const own = checkpoint.pinned ? 'pinned' : triggerIcons[checkpoint.trigger];
+  const icon = checkpoint.origin === null ? own : 'cloud-download';
   return {
     target,
     label: `$(${icon}) ${firstLine(checkpoint.title) || checkpoint.id}`,
-    description: [counts(checkpoint.files), when, severalRoots ? root.name : '']
+    description: [counts(checkpoint.files), originText(checkpoint), when, severalRoots ? root.name : '']
       .filter((part) => part !== '')
       .join(' · '),
   };

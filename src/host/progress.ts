@@ -2,9 +2,17 @@ import * as vscode from 'vscode';
 import { CheckpointsError } from '../core/errors';
 import { views } from './ids';
 
+export interface Step {
+  done: number;
+  /** null while nobody knows. */
+  total: number | null;
+  /** What is done now. */
+  what?: string;
+}
+
 export interface Running {
   signal: AbortSignal;
-  report(progress: { done: number; total: number }): void;
+  report(progress: Step): void;
 }
 
 /** Short operations only show in the view and the status bar; after this a notification with Cancel appears. */
@@ -17,8 +25,8 @@ export const withCancel = async <T>(
   cancellable = true,
 ): Promise<T> => {
   const controller = new AbortController();
-  let last: { done: number; total: number } | undefined;
-  let show: ((progress: { done: number; total: number }) => void) | undefined;
+  let last: Step | undefined;
+  let show: ((progress: Step) => void) | undefined;
   const result = work({
     signal: controller.signal,
     report: (progress) => {
@@ -35,10 +43,13 @@ export const withCancel = async <T>(
     vscode.window.withProgress(options, async (progress, token) => {
       token.onCancellationRequested(() => controller.abort());
       let shown = 0;
-      show = ({ done, total }) => {
-        const percent = total === 0 ? 0 : (done / total) * 100;
-        progress.report({ message: `${done} of ${total}`, increment: percent - shown });
-        shown = percent;
+      show = ({ done, total, what }) => {
+        const counted = total !== null && total > 0;
+        const message = [what ?? '', counted ? `${done} of ${total}` : ''].filter((part) => part !== '').join(', ');
+        const percent = counted ? (done / total) * 100 : shown;
+        // A bar does not go back: a second part of the work begins where the first one ended.
+        progress.report({ message, increment: Math.max(0, percent - shown) });
+        shown = Math.max(shown, percent);
       };
       if (last !== undefined) show(last);
       await settled;

@@ -6,7 +6,7 @@ import type { Target } from './diff';
 import { shortTitle } from './labels';
 import { withPatience } from './progress';
 import { runRestore } from './restore-run';
-import { chooseScope } from './restore-scope';
+import { chooseScope, firstScope } from './restore-scope';
 import { countPlan, isEmptyPlan, onlyForks, planText } from './restore-text';
 import type { Root } from './root';
 import { settleUnsaved } from './unsaved';
@@ -37,7 +37,8 @@ export class RestoreFlow {
   ) {}
 
   /** Asks, restores, reports. Answers false when the user stopped, here and in all that follow. */
-  async restore(target: Target, preset: PlanOptions = { scope: ['files'] }): Promise<boolean> {
+  async restore(target: Target, given: PlanOptions = {}): Promise<boolean> {
+    const preset = { ...given, scope: given.scope ?? firstScope(target.checkpoint) };
     // An older plan that is still open must not be taken for this one.
     await this.chooser.cancel();
     const confirmed = await this.confirm(target, preset);

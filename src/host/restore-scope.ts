@@ -1,15 +1,23 @@
 import * as vscode from 'vscode';
+import { hasFiles } from '../core/files-facet';
 import { type Checkpoint, type RestoreScope, restoreScopes } from '../core/model';
 import { plural } from './labels';
+
+/** What a restore begins with: the files, or what an imported checkpoint has instead. */
+export const firstScope = (checkpoint: Checkpoint): RestoreScope[] => {
+  if (hasFiles(checkpoint)) return ['files'];
+  if (checkpoint.session !== null) return ['conversation'];
+  return checkpoint.task === null ? ['files'] : ['task'];
+};
 
 /** Which facets to bring back. Without a choice to make nothing is asked. */
 export const chooseScope = async (
   checkpoint: Checkpoint,
   preset: readonly RestoreScope[],
 ): Promise<RestoreScope[] | undefined> => {
-  const facets: Array<vscode.QuickPickItem & { scope: RestoreScope }> = [
-    { scope: 'files', label: '$(files) Files', description: 'the next step lets you leave some out' },
-  ];
+  const facets: Array<vscode.QuickPickItem & { scope: RestoreScope }> = [];
+  if (hasFiles(checkpoint))
+    facets.push({ scope: 'files', label: '$(files) Files', description: 'the next step lets you leave some out' });
   if (checkpoint.session !== null)
     facets.push({
       scope: 'conversation',
@@ -18,7 +26,8 @@ export const chooseScope = async (
     });
   if (checkpoint.task !== null)
     facets.push({ scope: 'task', label: '$(checklist) Task', description: checkpoint.task.title ?? '' });
-  if (facets.length === 1) return ['files'];
+  const [only] = facets;
+  if (facets.length <= 1) return only === undefined ? undefined : [only.scope];
   const chosen = await vscode.window.showQuickPick(
     facets.map((facet) => ({ ...facet, picked: preset.includes(facet.scope) })),
     {

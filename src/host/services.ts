@@ -1,6 +1,9 @@
 import type * as vscode from 'vscode';
+import type { Backup } from './backup';
 import type { Gutter } from './gutter';
+import type { OldData } from './import';
 import type { Plugin } from './plugin';
+import type { RemotePicker } from './remote-picker';
 import type { RestoreFlow } from './restore-flow';
 import type { ServerWatch } from './server-watch';
 import type { SessionStates } from './session-states';
@@ -19,4 +22,7 @@ export interface Services {
   readonly plugin: Plugin;
   readonly watch: ServerWatch;
   readonly states: SessionStates;
+  readonly backup: Backup;
+  readonly remotes: RemotePicker;
+  readonly oldData: OldData;
 }

@@ -1,6 +1,7 @@
-import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import * as vscode from 'vscode';
+import { writeAtomic } from '../core/atomic-file';
 import { globalConfigPath } from '../core/config';
 import { section, settings, type SettingKey } from './ids';
 import type { Root } from './root';
@@ -34,10 +35,8 @@ const readJson = async (path: string): Promise<string | undefined> => {
 };
 
 const writeWhole = async (path: string, text: string): Promise<void> => {
-  const temporary = `${path}.${process.pid}.tmp`;
   await mkdir(dirname(path), { recursive: true });
-  await writeFile(temporary, text, { mode: 0o600 });
-  await rename(temporary, path);
+  await writeAtomic(path, text);
 };
 
 /** Writes `config.json` of a root's store folder, and only when it says something new. */

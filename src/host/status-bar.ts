@@ -1,5 +1,7 @@
 import * as vscode from 'vscode';
 import type { Checkpoint } from '../core/model';
+import type { Backup } from './backup';
+import { isTrouble, statusLine } from './backup-text';
 import { commands, views } from './ids';
 import { counts, countsInWords, firstLine } from './labels';
 import { explain } from './notifications';
@@ -20,6 +22,7 @@ export class StatusBar implements vscode.Disposable {
 
   constructor(
     private readonly workspaces: Workspaces,
+    private readonly backup: Backup,
     private readonly log: vscode.LogOutputChannel,
   ) {
     this.item = vscode.window.createStatusBarItem('opencodeCheckpoints.status', vscode.StatusBarAlignment.Left, 0);
@@ -30,6 +33,7 @@ export class StatusBar implements vscode.Disposable {
       workspaces.onDidChange(() => this.read()),
       workspaces.onDidChangeOperation(() => this.draw()),
       workspaces.onDidChangeRoots(() => this.read()),
+      backup.onDidChange(() => this.draw()),
     ];
     this.timer = setInterval(() => this.draw(), 30_000);
     this.draw();
@@ -54,7 +58,7 @@ export class StatusBar implements vscode.Disposable {
       this.again = false;
       const lists = await Promise.all(this.workspaces.current.map((root) => root.api.list({ limit: fetchedTogether })));
       this.newest = lists
-        .flatMap((list) => list.find(({ origin }) => origin === null) ?? [])
+        .flatMap((list) => list.find(({ origin, trigger }) => origin === null && trigger !== 'import') ?? [])
         .sort((a, b) => b.createdAt.localeCompare(a.createdAt))[0];
     }
     this.draw();
@@ -76,13 +80,16 @@ export class StatusBar implements vscode.Disposable {
       this.item.command = commands.showLog;
     } else if (newest !== undefined) {
       const partial = newest.files.partial.length > 0;
-      this.item.text = `$(${partial ? 'warning' : 'history'}) ${shortAge(newest.createdAt, Date.now())}`;
+      const { status } = this.backup;
+      const unsaved = status !== null && isTrouble(status);
+      this.item.text = `$(${partial || unsaved ? 'warning' : 'history'}) ${shortAge(newest.createdAt, Date.now())}`;
       const tooltip = new vscode.MarkdownString('', true);
       tooltip.appendMarkdown('**Last checkpoint:** ').appendText(firstLine(newest.title));
       tooltip.appendText(
         `\n${relativeTime(newest.createdAt, Date.now(), vscode.env.language)}, ${countsInWords(newest.files)}`,
       );
       if (partial) tooltip.appendText('\nNot whole: some files could not be read.');
+      this.addBackup(tooltip);
       this.item.tooltip = tooltip;
       this.item.accessibilityInformation = {
         label: `Last checkpoint ${relativeTime(newest.createdAt, Date.now(), vscode.env.language)} ${counts(newest.files)}`,
@@ -92,5 +99,14 @@ export class StatusBar implements vscode.Disposable {
       return;
     }
     this.item.show();
+  }
+
+  private addBackup(tooltip: vscode.MarkdownString): void {
+    const { status } = this.backup;
+    const line = status && statusLine(status, (iso) => relativeTime(iso, Date.now(), vscode.env.language));
+    if (status === null || line === null) return;
+    tooltip.appendMarkdown(`\n\n$(${isTrouble(status) ? 'warning' : 'cloud-upload'}) `).appendText(line);
+    tooltip.appendMarkdown(` [Show](command:${commands.showBackupStatus})`);
+    tooltip.isTrusted = { enabledCommands: [commands.showBackupStatus] };
   }
 }

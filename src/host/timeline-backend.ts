@@ -93,7 +93,7 @@ export class HostTimeline implements TimelineBackend {
     switch (action.type) {
       case 'restore': {
         const { type: _type, id, ...options } = action;
-        return services.flow.restore(await at(id), { scope: ['files'], ...options });
+        return services.flow.restore(await at(id), options);
       }
       case 'fork':
         return services.flow.restore(await at(action.id), { scope: ['conversation'] });

@@ -1,7 +1,7 @@
 import * as vscode from 'vscode';
 import type { Checkpoint } from '../core/model';
 import { commands } from './ids';
-import { counts, countsInWords, firstLine, lineCounts, plural, triggerIcons, triggerNames } from './labels';
+import { counts, countsInWords, firstLine, lineCounts, madeBy, originText, plural, triggerIcons } from './labels';
 import { fullTime, relativeTime } from './relative-time';
 import {
   nodeId,
@@ -113,7 +113,8 @@ const checkpointItem = (node: CheckpointNode): vscode.TreeItem => {
     pointLabel(node),
     changed > 0 ? vscode.TreeItemCollapsibleState.Collapsed : vscode.TreeItemCollapsibleState.None,
   );
-  item.description = [counts(files), ago(checkpoint.createdAt)].filter((part) => part !== '').join(' · ');
+  const origin = originText(checkpoint);
+  item.description = [counts(files), origin, ago(checkpoint.createdAt)].filter((part) => part !== '').join(' · ');
   item.iconPath = checkpointIcon(checkpoint);
   item.contextValue = contextValue(checkpoint);
   item.tooltip = tooltip(checkpoint);
@@ -121,8 +122,9 @@ const checkpointItem = (node: CheckpointNode): vscode.TreeItem => {
     label: [
       checkpoint.title,
       checkpoint.pinned ? 'pinned' : '',
-      triggerNames[checkpoint.trigger],
+      madeBy(checkpoint),
       countsInWords(files),
+      origin,
       ago(checkpoint.createdAt),
     ]
       .filter((part) => part !== '')
@@ -134,6 +136,7 @@ const checkpointItem = (node: CheckpointNode): vscode.TreeItem => {
 const checkpointIcon = (checkpoint: Checkpoint): vscode.ThemeIcon => {
   if (checkpoint.files.partial.length > 0)
     return new vscode.ThemeIcon('warning', new vscode.ThemeColor('list.warningForeground'));
+  if (checkpoint.origin !== null) return new vscode.ThemeIcon('cloud-download', new vscode.ThemeColor('charts.purple'));
   if (checkpoint.pinned) return new vscode.ThemeIcon('pinned', new vscode.ThemeColor('charts.yellow'));
   if (checkpoint.name !== null) return new vscode.ThemeIcon('bookmark', new vscode.ThemeColor('charts.blue'));
   return new vscode.ThemeIcon(triggerIcons[checkpoint.trigger]);
@@ -172,7 +175,7 @@ const tooltip = (checkpoint: Checkpoint): vscode.MarkdownString => {
   const { turn, session, git, files, restore, origin } = checkpoint;
   // Prompts and names are other people's text: always as plain text, never as Markdown.
   text.appendMarkdown('**').appendText(checkpoint.title).appendMarkdown('**\n\n');
-  text.appendMarkdown(`$(${triggerIcons[checkpoint.trigger]}) ${triggerNames[checkpoint.trigger]} · `);
+  text.appendMarkdown(`$(${triggerIcons[checkpoint.trigger]}) ${madeBy(checkpoint)} · `);
   text.appendText(`${fullTime(checkpoint.createdAt, vscode.env.language)} (${ago(checkpoint.createdAt)})`);
   const line = (icon: string, words: string) => text.appendMarkdown(`\n\n$(${icon}) `).appendText(words);
   if (checkpoint.description !== null) text.appendMarkdown('\n\n').appendText(checkpoint.description);

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import * as vscode from 'vscode';
 import type { WorkspaceApi } from '../../src/core/api';
 import { openWorkspace } from '../../src/git/open';
+import { Backup } from '../../src/host/backup';
 import { extensionId } from '../../src/host/ids';
 import { workspaceOpener, type OpenWorkspace } from '../../src/host/open';
 import { Plugin } from '../../src/host/plugin';
@@ -40,22 +41,24 @@ export const withStore = async <T>(work: (api: WorkspaceApi) => Promise<T>, dire
 };
 
 export const activate = async (): Promise<void> => {
-  const extension = vscode.extensions.getExtension(extensionId);
-  assert.ok(extension, `${extensionId} is not installed`);
-  await extension.activate();
+  await extension().activate();
 };
 
-/** The extension's own way to open a folder, for providers that the tests make themselves. */
-export const opener = (): OpenWorkspace => {
-  const extension = vscode.extensions.getExtension(extensionId);
-  assert.ok(extension);
-  return workspaceOpener(extension.extensionUri, vscode.window.createOutputChannel('Checkpoints test', { log: true }));
+export const extension = (): vscode.Extension<unknown> => {
+  const found = vscode.extensions.getExtension(extensionId);
+  assert.ok(found, `${extensionId} is not installed`);
+  return found;
 };
+
+export const log = (): vscode.LogOutputChannel => vscode.window.createOutputChannel('Checkpoints test', { log: true });
+
+/** The extension's own way to open a folder, for providers that the tests make themselves. */
+export const opener = (): OpenWorkspace => workspaceOpener(extension().extensionUri, log());
+
+export const backupOf = (workspaces: Workspaces): Backup => new Backup(workspaces, log());
 
 /** The extension's view of the OpenCode plugin, with a memory of its own. */
 export const pluginOf = (workspaces: Workspaces): Plugin => {
-  const extension = vscode.extensions.getExtension(extensionId);
-  assert.ok(extension);
   const memory = new Map<string, unknown>();
   const globalState = {
     keys: () => [...memory.keys()],
@@ -63,7 +66,7 @@ export const pluginOf = (workspaces: Workspaces): Plugin => {
     update: async (key: string, value: unknown) => void memory.set(key, value),
     setKeysForSync: () => undefined,
   };
-  return new Plugin({ extension, extensionUri: extension.extensionUri, globalState }, workspaces);
+  return new Plugin({ extension: extension(), extensionUri: extension().extensionUri, globalState }, workspaces);
 };
 
 /** Waits for something that VS Code or the store tells a little later. Fails with what was seen last. */
@@ -144,6 +147,11 @@ export const answering = async (answers: Answer[], work: () => Thenable<unknown>
         typeof first === 'object' && first !== null && 'modal' in first ? (rest.shift() as { detail?: string }) : {};
       return reply({ kind, message: text, detail: options.detail ?? '', items: rest.map(titleOf) }, rest);
     };
+  /** The answer to a question for a file is its path. */
+  const files = (title = ''): vscode.Uri[] | undefined => {
+    const answer = reply({ kind: 'input', message: title, detail: '', items: [] }, []);
+    return typeof answer === 'string' ? [vscode.Uri.file(answer)] : undefined;
+  };
   const stubs: Record<string, unknown> = {
     showInformationMessage: message('information'),
     showWarningMessage: message('warning'),
@@ -152,6 +160,8 @@ export const answering = async (answers: Answer[], work: () => Thenable<unknown>
       reply({ kind: 'input', message: options.title ?? '', detail: options.value ?? '', items: [] }, []),
     showQuickPick: async (items: readonly unknown[], options: vscode.QuickPickOptions) =>
       reply({ kind: 'pick', message: options.title ?? '', detail: '', items: items.map(titleOf) }, items),
+    showOpenDialog: async (options: vscode.OpenDialogOptions) => files(options.title)?.slice(0, 1),
+    showSaveDialog: async (options: vscode.SaveDialogOptions) => files(options.title)?.[0],
   };
   for (const [name, stub] of Object.entries(stubs)) {
     originals[name] = window[name];
@@ -164,7 +174,7 @@ export const answering = async (answers: Answer[], work: () => Thenable<unknown>
   } finally {
     Object.assign(window, originals);
   }
-  assert.deepEqual(left, [], 'answers that nobody asked for');
+  assert.deepEqual(left, [], `answers that nobody asked for: ${JSON.stringify(asked)}`);
   return asked;
 };
 

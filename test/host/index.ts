@@ -16,6 +16,9 @@ export async function run(): Promise<void> {
   await import('./api.test');
   await import('./task.test');
   await import('./plugin.test');
+  await import('./sync.test');
+  await import('./import.test');
+  await import('./backup.test');
 
   const tests: Array<{ title: string; state: 'passed' | 'failed'; error?: string; duration: number }> = [];
   await new Promise<void>((resolve) => {

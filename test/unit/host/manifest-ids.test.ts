@@ -87,7 +87,8 @@ describe('package.json and the code', () => {
       ...[commands.rename, commands.describe, commands.pin, commands.unpin, commands.delete, commands.clearSession],
       ...[commands.cleanUp, commands.doctor, commands.forkSession, commands.openSession, commands.startServer],
       ...[commands.editTask, commands.editTaskRow, commands.addTaskItem, commands.removeTaskItem, commands.restoreTask],
-      commands.installPlugin,
+      ...[commands.installPlugin, commands.backUpNow, commands.restoreSessions, commands.showBackupStatus],
+      ...[commands.push, commands.fetch, commands.export, commands.import],
     ];
     const guarded = manifest.contributes.commands.filter(({ enablement }) =>
       enablement?.includes('isWorkspaceTrusted'),

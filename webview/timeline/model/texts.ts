@@ -64,7 +64,7 @@ export function describeItem(item: PointItem | FoldItem, data: RowData, time: Ti
   const { row, status } = item;
   const state = item.session === null ? undefined : data.sessions.get(item.session)?.state;
   return [
-    triggerLabel(row.trigger),
+    triggerLabel(row.trigger, row.origin),
     row.named ? 'named' : '',
     row.pinned ? 'pinned' : '',
     row.turn === undefined ? session : `${session}, turn ${row.turn}`,

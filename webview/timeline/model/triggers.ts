@@ -16,4 +16,6 @@ const labels: Record<Trigger, string> = {
 
 export const triggers = Object.keys(labels) as Trigger[];
 
-export const triggerLabel = (trigger: Trigger): string => labels[trigger];
+/** What came from elsewhere was not made by you. */
+export const triggerLabel = (trigger: Trigger, origin?: string): string =>
+  origin !== undefined && trigger === 'manual' ? `Made by ${origin}` : labels[trigger];

@@ -82,7 +82,7 @@ export class TimelineDetail extends LitElement {
     return html`<header class="detail-head">
       <div class="detail-kind">
         ${pointIcon({ trigger: row.trigger, tone, status: row.status, ring: Boolean(row.pinned ?? row.named) })}
-        <span>${triggerLabel(row.trigger)}</span>
+        <span>${triggerLabel(row.trigger, row.origin)}</span>
         <span class="spring"></span>
         ${button(pinned ? 'pinned' : 'pin', pinned ? 'Unpin' : 'Pin', act({ type: 'pin', id, pinned: !pinned }))}
         ${button('edit', 'Rename…', act({ type: 'rename', id }))}

@@ -70,7 +70,7 @@ function card({ row, session, status }: PointItem, data: RowData, time: TimeForm
   return html`<div class="tooltip" aria-hidden="true">
     <div class="tooltip-head">
       ${pointIcon({ trigger: row.trigger, tone, status: row.status })}
-      <span>${triggerLabel(row.trigger)}</span>
+      <span>${triggerLabel(row.trigger, row.origin)}</span>
       <span class="tooltip-ago">${time.ago(row.t, Date.now())}</span>
     </div>
     <div class="tooltip-title">${row.title}</div>

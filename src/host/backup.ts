@@ -1,0 +1,150 @@
+import * as vscode from 'vscode';
+import type { BackupApi, BackupStatus } from '../backup/api';
+import { loadConfig, storeHome } from '../core/config';
+import { CheckpointsError } from '../core/errors';
+import type { Root } from './root';
+import type { Workspaces } from './workspaces';
+
+/** A terminal needs a moment until its server listens. */
+const patience = 5000;
+/** Coming back to the window is a good moment to look again, but not each time. */
+const lookAgainAfter = 30_000;
+
+/**
+ * The session backup of this window. One server has the sessions of all folders, so one root speaks for the window. Runs by itself from the events of
+ * a server that runs anyway, once a destination is set; the plugin may do the same, and a lock in the backup lets only one of them work.
+ */
+export class Backup implements vscode.Disposable {
+  private readonly changed = new vscode.EventEmitter<void>();
+  /** The status is another one. */
+  readonly onDidChange = this.changed.event;
+  private open: { root: Root; api: Promise<BackupApi> } | undefined;
+  private following: AbortController | undefined;
+  private readonly timers = new Set<NodeJS.Timeout>();
+  private readonly subscriptions: vscode.Disposable[];
+  private lookedAt = 0;
+  private looking: Promise<void> | undefined;
+  private last: BackupStatus | null = null;
+
+  constructor(
+    private readonly workspaces: Workspaces,
+    private readonly log: vscode.LogOutputChannel,
+  ) {
+    this.subscriptions = [
+      this.changed,
+      workspaces.onDidChangeRoots(() => this.look()),
+      vscode.window.onDidOpenTerminal(() => this.lookLater()),
+      vscode.window.onDidChangeWindowState(({ focused }) => {
+        if (focused && Date.now() - this.lookedAt > lookAgainAfter) this.look();
+      }),
+    ];
+  }
+
+  /** As it was last seen; null before anybody looked. */
+  get status(): BackupStatus | null {
+    return this.last;
+  }
+
+  /** Whether the events of a server are heard now. */
+  get isFollowing(): boolean {
+    return this.following !== undefined;
+  }
+
+  async api(): Promise<BackupApi> {
+    const [root] = await this.workspaces.all();
+    if (root === undefined)
+      throw this.workspaces.failures[0] ?? new CheckpointsError('invalid-argument', 'Open a folder first.');
+    if (this.open?.root !== root) {
+      await this.close();
+      this.open = { root, api: this.load(root) };
+    }
+    return this.open.api;
+  }
+
+  async root(): Promise<Root> {
+    await this.api();
+    if (this.open === undefined) throw new CheckpointsError('invalid-argument', 'Open a folder first.');
+    return this.open.root;
+  }
+
+  /** A setting changed, or a folder came or went. */
+  look(): void {
+    this.lookedAt = Date.now();
+    this.looking ??= this.lookNow()
+      .catch((error: unknown) => this.log.warn(`the backup follows no server: ${String(error)}`))
+      .finally(() => (this.looking = undefined));
+  }
+
+  /** VS Code waits for deactivate: a run under way is finished there, and no timer is left. */
+  async close(): Promise<void> {
+    this.unfollow();
+    const { open } = this;
+    this.open = undefined;
+    if (open !== undefined) await (await open.api).close();
+  }
+
+  dispose(): void {
+    for (const timer of this.timers) clearTimeout(timer);
+    this.unfollow();
+    vscode.Disposable.from(...this.subscriptions).dispose();
+  }
+
+  private async load(root: Root): Promise<BackupApi> {
+    const { BackupService } = await import('../backup/service');
+    const api = new BackupService({
+      root: root.api.root,
+      home: storeHome(),
+      config: () => loadConfig(root.api.root, root.api.folder).config,
+      gateway: () => root.sessions.gateway(),
+      log: (line) => this.log.info(`backup: ${line}`),
+    });
+    api.onDidChangeStatus((status) => {
+      this.last = status;
+      this.changed.fire();
+    });
+    return api;
+  }
+
+  private lookLater(): void {
+    const timer = setTimeout(() => {
+      this.timers.delete(timer);
+      this.look();
+    }, patience);
+    this.timers.add(timer);
+  }
+
+  private async lookNow(): Promise<void> {
+    const [root] = this.workspaces.current;
+    if (root === undefined || !vscode.workspace.isTrusted) return this.unfollow();
+    const api = await this.api();
+    this.last = await api.status();
+    this.changed.fire();
+    if (this.last.state === 'off') return this.unfollow();
+    if (this.following !== undefined) return;
+    const gateway = await root.sessions.running();
+    if (gateway === null || this.open?.root !== root) return;
+    const controller = new AbortController();
+    this.following = controller;
+    this.log.info(`sessions of ${gateway.url} are backed up to ${this.last.path ?? ''}`);
+    gateway
+      .events((event) => {
+        api.noticed(event);
+        // The next look finds the server again, or another one.
+        if (event.type === 'lost') this.lostServer(controller);
+      }, controller.signal)
+      .catch((error: unknown) => this.log.warn(`following the server for the backup ended: ${String(error)}`))
+      .finally(() => {
+        if (this.following === controller) this.following = undefined;
+      });
+  }
+
+  private lostServer(controller: AbortController): void {
+    controller.abort();
+    this.lookLater();
+  }
+
+  private unfollow(): void {
+    this.following?.abort();
+    this.following = undefined;
+  }
+}

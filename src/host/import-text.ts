@@ -1,0 +1,52 @@
+import { sourceNames, type ImportReport, type Source } from '../imports/model';
+import type { Offer } from '../imports/offers';
+import { plural } from './labels';
+
+/** The sentences of importing older programs' data. No vscode here. */
+
+const things: Record<Source, string> = { s1: 'checkpoint', s2: 'task state', s4: 'session', s5: 'checkpoint' };
+
+export const offerText = (offers: readonly Offer[]): string => {
+  const parts = offers.map(({ from, count }) => `${plural(count, things[from])} of ${sourceNames[from]}`);
+  const last = parts.pop() ?? '';
+  return `Found ${parts.length === 0 ? last : `${parts.join(', ')} and ${last}`} for this folder.`;
+};
+
+export const importText = ({ from, imported, skipped, problems }: ImportReport): string => {
+  const parts = [
+    imported.length === 0
+      ? `Nothing new of ${sourceNames[from]}`
+      : `Imported ${plural(imported.length, things[from])} of ${sourceNames[from]}`,
+    skipped.length > 0 ? `${skipped.length} left out` : '',
+    problems.length > 0 ? plural(problems.length, 'problem') : '',
+  ];
+  return `${parts.filter((part) => part !== '').join(', ')}.`;
+};
+
+/** Everything, for whoever wants to know: which, and why not. */
+export const importPage = (reports: readonly ImportReport[]): string =>
+  [
+    '# What was imported',
+    ...reports.flatMap((report) => [
+      '',
+      `## ${sourceNames[report.from]}`,
+      '',
+      report.path,
+      ...section(
+        'Imported',
+        report.imported.map(({ title, createdAt }) => `${title} (${createdAt.slice(0, 10)})`),
+      ),
+      ...section(
+        'Left out',
+        report.skipped.map(({ item, reason }) => `${item}: ${reason}`),
+      ),
+      ...section(
+        'Problems',
+        report.problems.map(({ item, message }) => `${item}: ${message}`),
+      ),
+    ]),
+    '',
+  ].join('\n');
+
+const section = (title: string, lines: readonly string[]): string[] =>
+  lines.length === 0 ? [] : ['', `### ${title}`, '', ...lines.map((line) => `- ${line.replace(/\s+/g, ' ')}`)];

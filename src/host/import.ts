@@ -1,0 +1,78 @@
+import { join } from 'node:path';
+import type * as vscode from 'vscode';
+import { CheckpointsError } from '../core/errors';
+import type { SessionGateway } from '../core/sessions';
+import type { ImportReport, Source } from '../imports/model';
+import type { Offer } from '../imports/offers';
+import type { ImportNeeds } from '../imports/run';
+import type { Backup } from './backup';
+import type { Root } from './root';
+
+export interface ImportChoice {
+  from: Source;
+  /** Left out: the usual place. */
+  path?: string;
+}
+
+/** Importing older programs' data, loaded when somebody asks for it. */
+export class OldData {
+  constructor(
+    private readonly extension: vscode.Uri,
+    private readonly backup: Backup,
+    private readonly log: vscode.LogOutputChannel,
+  ) {}
+
+  async find(root: Root): Promise<Offer[]> {
+    const { findOldData } = await import('../imports/offers');
+    return findOldData(this.needs(root));
+  }
+
+  /** What nobody was asked about yet; asked about from now on. */
+  async fresh(root: Root): Promise<Offer[]> {
+    const { findOldData, Offered } = await import('../imports/offers');
+    const offered = new Offered(root.api.folder);
+    const offers = await findOldData(this.needs(root), await offered.read());
+    if (offers.length > 0) await offered.add(offers);
+    return offers;
+  }
+
+  async run(root: Root, { from, path }: ImportChoice, signal?: AbortSignal): Promise<ImportReport> {
+    const report = from === 's4' ? await this.sessions(root, path, signal) : await this.checkpoints(root, from, path);
+    for (const { item, message } of report.problems) this.log.warn(`import of ${from}: ${item}: ${message}`);
+    return report;
+  }
+
+  private async checkpoints(root: Root, from: Exclude<Source, 's4'>, path?: string): Promise<ImportReport> {
+    const { runImport } = await import('../imports/run');
+    return runImport({ from, path }, this.needs(root));
+  }
+
+  private async sessions(root: Root, given: string | undefined, signal?: AbortSignal): Promise<ImportReport> {
+    const [{ importSessions }, { s4Default }] = await Promise.all([
+      import('../imports/s4'),
+      import('../imports/s4-places'),
+    ]);
+    const path = given ?? s4Default();
+    if (path === null)
+      throw new CheckpointsError('invalid-argument', 'No old session backup was found at its usual places.');
+    return importSessions({ path, signal }, root.api.root, await this.backup.api());
+  }
+
+  private needs(root: Root): ImportNeeds {
+    return {
+      workspace: root.api,
+      wasm: { file: join(this.extension.fsPath, 'dist', 'sql-wasm.wasm') },
+      gateway: () => this.running(root),
+    };
+  }
+
+  /** Titles and messages are nice to have; a server is not started for them, and one that fails does not stop the import. */
+  private async running(root: Root): Promise<SessionGateway | null> {
+    try {
+      return await root.sessions.running();
+    } catch (error) {
+      this.log.info(`imported without asking OpenCode: ${String(error)}`);
+      return null;
+    }
+  }
+}
