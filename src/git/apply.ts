@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, rmSync, statSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { existsSync, lstatSync, mkdirSync, rmSync, statSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CheckpointsError } from '../core/errors';
 import type { PathReason } from '../core/model';
@@ -12,8 +14,11 @@ import { modes, type Leaf } from './trees';
 import { collisions, linkLeavesRoot, unsafePath } from './trust';
 import { WorkingFiles } from './working-files';
 
-/** So few files are synced one by one; more would cost minutes, and the store has every byte anyway. */
-const syncLimit = 64;
+/**
+ * So few files are synced one by one and replaced in one step each. More would cost minutes: they are moved aside first, and the
+ * volume is synced once, afterwards. The store has every byte anyway.
+ */
+const fewFiles = 64;
 const readAhead = 48;
 
 /**
@@ -46,12 +51,15 @@ export async function applyFiles(store: GitStore, request: ApplyRequest): Promis
     throw error;
   }
   writeJournal(store.layout.journal, { phase: 'applying', ...journal });
-  const outcome = await perform(store, files, changes, stage, request.onProgress);
+  const outcome = await perform(files, changes, stage, request.onProgress);
   folders(files, request, changes);
   const result = await finish(store, files, journal, outcome);
   const skipped = [...refused, ...result.skipped];
   await fillIn(store, journal, { ...result, skipped });
-  rmSync(stage, { recursive: true, force: true });
+  if (changes.length > fewFiles) syncVolume(store.root);
+  // What was moved aside is in the store as well; nobody waits until its space is free.
+  if (stage.startsWith(store.folder)) store.afterwards(() => rm(stage, { recursive: true, force: true }));
+  else rmSync(stage, { recursive: true, force: true });
   if (!request.keepJournal) removeJournal(store.layout.journal);
   return { ...result, skipped };
 }
@@ -119,7 +127,7 @@ async function stageAll(
   const writes = changes.filter((change) => change.after).length;
   await eachContent(store, changes, (i, after, data) => {
     if (request.signal?.aborted) throw new CheckpointsError('cancelled', 'Cancelled; nothing was changed.');
-    files.stage(join(stage, String(i)), after.mode, data, writes <= syncLimit);
+    files.stage(join(stage, String(i)), after.mode, data, writes <= fewFiles);
   });
 }
 
@@ -144,7 +152,6 @@ interface Outcome {
 
 /** Deletions first, deepest first: a file may become a folder, a folder a link. */
 async function perform(
-  store: GitStore,
   files: WorkingFiles,
   changes: FileChange[],
   stage: string,
@@ -154,9 +161,10 @@ async function perform(
   const order = changes.map((change, i) => ({ change, i }));
   const deletions = order.filter(({ change }) => !change.after).reverse();
   const writes = order.filter(({ change }) => change.after);
+  const many = changes.length > fewFiles;
   let sliceEnds = Date.now() + 15;
   for (const { change, i } of [...deletions, ...writes]) {
-    const why = performOne(files, change, join(stage, String(i)));
+    const why = performOne(files, change, join(stage, String(i)), many ? asideOf(stage, i) : null);
     if (why) outcome.skipped.push({ path: change.path, reason: why });
     else outcome.done.add(change.path);
     onProgress?.({ done: outcome.done.size + outcome.skipped.length, total: changes.length });
@@ -169,15 +177,25 @@ async function perform(
 }
 
 /** Only what still is what the safety checkpoint holds may be replaced. */
-function performOne(files: WorkingFiles, change: FileChange, staged: string): string | null {
+function performOne(files: WorkingFiles, change: FileChange, staged: string, aside: string | null): string | null {
   const now = files.leafAt(change.path);
   if (now === 'unreadable') return 'cannot be read, so it would not be saved';
   if (!sameVersion(now, change.before)) return 'changed meanwhile';
-  if (change.after) return files.place(staged, change.path, change.after.mode);
-  files.delete(change.path);
+  if (change.after) return files.place(staged, change.path, change.after.mode, aside);
+  files.delete(change.path, aside);
   for (let folder = parentOf(change.path); folder !== ''; folder = parentOf(folder))
     if (!files.removeIfEmpty(folder)) break;
   return null;
+}
+
+const asideOf = (stage: string, i: number): string => join(stage, `was-${i}`);
+
+/** The data of many new files may still be in memory only: git leaves it there, we do not. Nobody waits for it. */
+function syncVolume(root: string): void {
+  if (process.platform !== 'linux') return;
+  const child = spawn('sync', ['-f', root], { stdio: 'ignore', detached: true });
+  child.on('error', () => undefined); // a system without it: then the kernel's own time counts
+  child.unref();
 }
 
 function folders(
@@ -252,6 +270,11 @@ export async function recoverRestore(
   });
 }
 
+/** A link is there, too, wherever it leads. */
+function existsAt(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+}
+
 function dropped({ safety, record: { target, scope } }: Journal): RecoveryReport {
   return { outcome: 'rolled-back', safety, target, scope, restored: [], deleted: [], kept: [] };
 }
@@ -261,7 +284,11 @@ async function finished(store: GitStore, journal: Journal): Promise<RecoveryRepo
   const done = new Set<string>();
   const kept: PathReason[] = [];
   const again: FileChange[] = [];
-  for (const change of journal.changes) {
+  for (const [i, change] of journal.changes.entries()) {
+    // Nothing is there, and both the old and the new file lie aside: it died between the two renames.
+    const aside = asideOf(journal.stage, i);
+    if (files.leafAt(change.path) === null && existsAt(aside) && existsAt(join(journal.stage, String(i))))
+      files.putBack(aside, change.path);
     const now = files.leafAt(change.path);
     if (sameVersion(now, change.after)) done.add(change.path);
     else if (sameVersion(now, change.before)) again.push(change);
@@ -272,7 +299,7 @@ async function finished(store: GitStore, journal: Journal): Promise<RecoveryRepo
   await eachContent(store, again, (i, after, data) =>
     files.stage(join(journal.stage, String(i)), after.mode, data, false),
   );
-  const outcome = await perform(store, files, again, journal.stage);
+  const outcome = await perform(files, again, journal.stage);
   folders(files, journal, journal.changes);
   for (const path of outcome.done) done.add(path);
   const result = await finish(store, files, journal, { done, skipped: [] });

@@ -56,6 +56,7 @@ export class GitStore implements SnapshotStore {
   readonly fetched: Fetched;
   private readonly snapshots: Snapshots;
   private queue: Promise<unknown> = Promise.resolve();
+  private chores: Promise<unknown> = Promise.resolve();
 
   constructor(
     readonly root: string,
@@ -503,6 +504,11 @@ export class GitStore implements SnapshotStore {
     return diagnose(this, repair, this.config);
   }
 
+  /** Something that nobody has to wait for; closing does. */
+  afterwards(work: () => Promise<unknown>): void {
+    this.chores = Promise.all([this.chores, work()]).catch((error: unknown) => this.log(`left over: ${String(error)}`));
+  }
+
   /** The files of the store are about to be others. */
   forgetOpenFiles(): void {
     this.reader.close();
@@ -511,6 +517,7 @@ export class GitStore implements SnapshotStore {
 
   async close(): Promise<void> {
     await this.queue.catch(() => undefined);
+    await this.chores;
     this.reader.close();
     this.snapshots.close();
   }

@@ -30,19 +30,19 @@ async function twoStates(): Promise<{
   await workspace.create({ name: 'new' });
   const fresh = picture(box.root);
   await workspace.close();
+  return { box, old, fresh, reset: copied(box) };
+}
+
+/** Copies workspace and store as they are now; the answer puts them back. */
+function copied(box: Sandbox): () => void {
   const copy = join(box.home, '..', 'copy');
   cpSync(box.home, join(copy, 'store'), { recursive: true, preserveTimestamps: true });
   cpSync(box.root, join(copy, 'work'), { recursive: true, preserveTimestamps: true, verbatimSymlinks: true });
-  return {
-    box,
-    old,
-    fresh,
-    reset: () => {
-      rmSync(box.home, { recursive: true, force: true });
-      rmSync(box.root, { recursive: true, force: true });
-      cpSync(join(copy, 'store'), box.home, { recursive: true, preserveTimestamps: true });
-      cpSync(join(copy, 'work'), box.root, { recursive: true, preserveTimestamps: true, verbatimSymlinks: true });
-    },
+  return () => {
+    rmSync(box.home, { recursive: true, force: true });
+    rmSync(box.root, { recursive: true, force: true });
+    cpSync(join(copy, 'store'), box.home, { recursive: true, preserveTimestamps: true });
+    cpSync(join(copy, 'work'), box.root, { recursive: true, preserveTimestamps: true, verbatimSymlinks: true });
   };
 }
 
@@ -138,6 +138,33 @@ describe('a process that dies', () => {
       expect(gitBytes(box.root)).toBe(untouched);
       expect(await workspace.doctor()).toEqual([]);
       await workspace.close();
+    });
+    expect([...outcomes].sort()).toEqual(['finished', 'none', 'rolled-back']);
+  });
+
+  it('in a restore of many files, which are moved aside first', async () => {
+    const box = sandbox();
+    box.sh('mkdir many && for i in $(seq 80); do echo old $i > many/$i.txt; done');
+    const workspace = await box.open();
+    await workspace.create({ name: 'old' });
+    const old = picture(box.root);
+    box.sh(
+      'for i in $(seq 70); do echo new $i > many/$i.txt; done; rm many/7?.txt; mkdir more; echo made > more/made.txt',
+    );
+    await workspace.create({ name: 'new' });
+    const fresh = picture(box.root);
+    await workspace.close();
+    const keep = copied(box);
+    const outcomes = new Set<string>();
+    await atEveryCall(box, ['restore', 'old'], keep, async (at) => {
+      const again = await box.open();
+      outcomes.add(again.recovered?.outcome ?? 'none');
+      expect([at, again.recovered?.kept ?? []]).toEqual([at, []]);
+      const { undo } = await again.undoState();
+      expect([at, picture(box.root)]).toEqual([at, undo ? old : fresh]);
+      if (undo) await again.undo();
+      expect([at, picture(box.root)]).toEqual([at, fresh]);
+      await again.close();
     });
     expect([...outcomes].sort()).toEqual(['finished', 'none', 'rolled-back']);
   });
