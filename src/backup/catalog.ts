@@ -35,6 +35,8 @@ export class Catalog {
   readonly unreadable: Array<{ file: string; message: string }> = [];
   readonly manifests: ManifestContent[] = [];
   private readonly known = new Map<string, Set<string>>();
+  /** Noted in a journal, and perhaps not done. */
+  private readonly intended = new Set<string>();
   private readonly sizes = new Map<string, number>();
   private present = new Set<string>();
   private legacy: LegacyBackup | null = null;
@@ -60,12 +62,13 @@ export class Catalog {
     return [...this.known.keys()];
   }
 
-  /** A version whose file is gone was cleared away by the machine that made it, unless that is the one that names it. */
-  isRecordedHere(file: string): boolean {
+  /** Whether a file that is not there should be: versions are cleared away by the machine that made them. */
+  isMissed(file: string): boolean {
+    if (this.intended.has(file)) return false;
     return this.manifests.some(({ machine, sessions }) =>
       Object.values(sessions).some((record) =>
         [record, ...record.older].some(
-          (one) => (one.file === file || todosFile(one.file) === file) && one.machine === machine.id,
+          (one) => one.machine === machine.id && [one.file, todosFile(one.file)].includes(file),
         ),
       ),
     );
@@ -113,8 +116,11 @@ export class Catalog {
 
   private addRecord(record: SessionRecord, { machine }: ManifestContent): void {
     this.expect(record);
-    // Noted in a journal, and perhaps not done: then what it was to replace is still in place.
-    if (!record.settled) for (const older of record.older) this.expect({ ...older, file: record.file });
+    if (!record.settled) {
+      // What it was to replace may still be in place.
+      for (const older of record.older) this.expect({ ...older, file: record.file });
+      this.intended.add(record.file).add(todosFile(record.file));
+    }
     record.older.forEach((older) => this.expect(older));
     const session = this.session({ ...record, projectId: record.project, parentId: record.parent }, record.updatedAt);
     session.stamps.set(machine.id, record.stamp);

@@ -143,6 +143,13 @@ export class BackupFolder {
     }
   }
 
+  /** Removes what a killed writer left, once it is too old to be in anybody's hands. */
+  async sweep(file: string, ageMs = 3_600_000): Promise<void> {
+    if (!/\.tmp-\d+-[0-9a-f]{12}$/.test(file)) return;
+    const info = await stat(this.absolute(file)).catch(() => null);
+    if (info !== null && Date.now() - info.mtimeMs > ageMs) await this.remove(file);
+  }
+
   /** Lines at the end of a file, on disk when it returns. */
   async append(file: string, text: string): Promise<void> {
     await this.makeParents(file);

@@ -145,8 +145,11 @@ async function filesOf(folder: BackupFolder, manifest: Manifest): Promise<Set<st
   const projects = new Set([...manifest.sessions.values()].map(({ project }) => project));
   const files = new Set<string>();
   for (const project of projects)
-    for (const { name } of await folder.list(`${folders.sessions}/${project}`))
-      files.add(`${folders.sessions}/${project}/${name}`);
+    for (const { name } of await folder.list(`${folders.sessions}/${project}`)) {
+      const file = `${folders.sessions}/${project}/${name}`;
+      files.add(file);
+      await folder.sweep(file);
+    }
   return files;
 }
 

@@ -28,7 +28,7 @@ export async function verifyBackup(
     const problem = isTodosFile(file)
       ? catalog.inspectTodos(file, bytes)
       : catalog.inspect(file, bytes, owner?.version.updatedAt ?? Infinity, owner?.session.id ?? idIn(file));
-    if (problem === 'missing' && !catalog.isRecordedHere(file)) continue;
+    if (problem === 'missing' && !catalog.isMissed(file)) continue;
     report.checked += 1;
     report.bytes += bytes?.length ?? 0;
     if (problem === null) whole.add(file);

@@ -1,6 +1,7 @@
 import { Command, CommanderError, type Option } from 'commander';
 import { version } from '../../package.json';
 import type { Select, Selection } from './command';
+import { registerBackupCommands } from './commands/backup';
 import { registerCheckpointCommands } from './commands/checkpoints';
 import { registerCompareCommands } from './commands/compare';
 import { registerEditCommands } from './commands/edit';
@@ -71,6 +72,7 @@ function build(select: Select, print: (text: string) => void): Command {
   registerSyncCommands(program, select);
   registerExportCommand(program, select);
   registerImportCommand(program, select);
+  registerBackupCommands(program, select);
   registerPluginCommands(program, select);
   return program;
 }

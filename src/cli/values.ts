@@ -31,6 +31,11 @@ export function parseScope(texts: string[] | undefined): RestoreScope[] | undefi
   return restoreScopes.filter((one) => scope.has(one));
 }
 
+export function parseExisting(text = 'skip'): 'skip' | 'copy' {
+  if (text === 'skip' || text === 'copy') return text;
+  throw bad(`--existing takes skip or copy, not "${text}"`);
+}
+
 const forbiddenKeys = new Set(['__proto__', 'constructor', 'prototype']);
 
 export function parseMeta(pairs: string[] | undefined): Record<string, unknown> | undefined {

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { ManifestContent } from '../../src/backup/manifest';
@@ -164,6 +164,21 @@ describe('a backup', () => {
     rmSync(join(backup, 'sessions/project1/ses_a.json'));
     expect(await one.service.run()).toMatchObject({ written: 1, ...noTrouble });
     await expectWhole(one);
+  });
+
+  it('clears away what a killed writer left long ago', async () => {
+    const { backup, machine } = place();
+    const one = machine();
+    one.server.add('ses_a');
+    await one.service.run();
+    const [old, young] = ['ses_a.json.tmp-12-0123456789ab', 'ses_a.json.tmp-13-0123456789ab'].map((name) =>
+      join(backup, 'sessions/project1', name),
+    );
+    for (const file of [old, young]) writeFileSync(file ?? '', 'half');
+    utimesSync(old ?? '', 1, 1);
+    await one.service.run();
+    expect(existsSync(old ?? '')).toBe(false);
+    expect(existsSync(young ?? '')).toBe(true);
   });
 
   it('needs no manifest to go on: what is there is compared, not written again', async () => {

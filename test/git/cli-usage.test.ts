@@ -16,7 +16,9 @@ describe('wrong usage', () => {
   const wrong: string[][] = [
     [],
     ['bogus'],
-    ['backup', 'run'],
+    ['backup'],
+    ['backup', 'bogus'],
+    ['backup', 'verify', 'x'],
     ['sync', 'push', 'origin'],
     ['plugin'],
     ['task'],
