@@ -1,4 +1,5 @@
 import type { Arguments } from './arguments';
+import type { PluginBackup } from './backup';
 import type { Companion } from './companion';
 import type { TaskMemory } from './memory';
 import type { Reporter } from './reporter';
@@ -10,6 +11,7 @@ export interface Toolbox {
   sessions: SessionTracker;
   memory: TaskMemory;
   reporter: Reporter;
+  backup: PluginBackup;
 }
 
 export interface RestoreQuestion {

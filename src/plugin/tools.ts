@@ -2,12 +2,13 @@ import type { Config } from '../core/config';
 import { CheckpointsError } from '../core/errors';
 import { asArguments } from './arguments';
 import type { CallContext, Toolbox, ToolSpec } from './tool-spec';
+import { backupTools } from './tools-backup';
 import { pointTools } from './tools-points';
 import { restoreTool } from './tools-restore';
 import { taskTools } from './tools-task';
 
 export function allTools(box: Toolbox): ToolSpec[] {
-  return [...pointTools(box), restoreTool(box), ...taskTools(box)];
+  return [...pointTools(box), restoreTool(box), ...taskTools(box), ...backupTools(box)];
 }
 
 /** The setting `tools`. */

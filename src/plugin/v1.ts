@@ -3,7 +3,9 @@ import { V1Gateway } from '../opencode/v1';
 import { configFolder } from '../opencode/plugin-install';
 import { unseedIfShared } from '../opencode/plugin-seed';
 import { v1Messages, type V1Message, type V1Part } from '../opencode/v1-normal';
+import { V1Events } from '../opencode/v1-events';
 import { AutomaticPoints } from './automatic';
+import { PluginBackup } from './backup';
 import { slashCommands } from './commands';
 import { Companion, offeredTools } from './companion';
 import { TaskMemory } from './memory';
@@ -60,7 +62,10 @@ export function v1Hooks(input: V1Input): V1Hooks {
   const sessions = new SessionTracker(gateway);
   const points = new AutomaticPoints(companion, sessions, reporter);
   const memory = new TaskMemory(companion, sessions, reporter);
-  const tools = toolsFor(offeredTools(input.directory), { companion, sessions, memory, reporter });
+  const backup = new PluginBackup(companion, reporter);
+  const toBackup = new V1Events();
+  const tools = toolsFor(offeredTools(input.directory), { companion, sessions, memory, reporter, backup });
+  backup.start();
 
   return {
     config: (config: V1Config): Promise<void> => {
@@ -110,10 +115,14 @@ export function v1Hooks(input: V1Input): V1Hooks {
     },
     event: ({ event }: { event: V1Event }): Promise<void> => {
       follow(event, { sessions, points, memory });
+      backup.noticed(toBackup.map({ directory: input.directory, payload: event }));
       return Promise.resolve();
     },
     tool: Object.fromEntries(tools.map((tool) => [tool.name, asV1Tool(tool, http)])),
-    dispose: (): Promise<void> => companion.close(),
+    dispose: async (): Promise<void> => {
+      await backup.close();
+      await companion.close();
+    },
   };
 }
 

@@ -1,5 +1,7 @@
 import { isNote } from '../core/sessions';
+import { V2Events } from '../opencode/v2-events';
 import { AutomaticPoints } from './automatic';
+import { PluginBackup } from './backup';
 import { slashCommands } from './commands';
 import { Companion, offeredTools } from './companion';
 import { TaskMemory } from './memory';
@@ -51,7 +53,9 @@ export async function v2Setup(context: V2Context): Promise<() => Promise<void>> 
     const text = await memory.contextFor(event.sessionID);
     if (text !== null) event.system.push({ type: 'text', text });
   });
-  const tools = toolsFor(offeredTools(directory), { companion, sessions, memory, reporter });
+  const backup = new PluginBackup(companion, reporter);
+  const toBackup = new V2Events();
+  const tools = toolsFor(offeredTools(directory), { companion, sessions, memory, reporter, backup });
   await context.tool.transform((draft) => {
     for (const tool of tools) draft.add(asV2Tool(tool, host));
   });
@@ -65,6 +69,7 @@ export async function v2Setup(context: V2Context): Promise<() => Promise<void>> 
   const events = context.event.subscribe()[Symbol.asyncIterator]();
   void followEvents(events, (event) => {
     follow(event, sessions, prompts);
+    backup.noticed(toBackup.map(event));
     if (event.type === 'permission.replied') host.replied(event);
     const session = event.data?.sessionID;
     if (session === undefined) return;
@@ -72,8 +77,11 @@ export async function v2Setup(context: V2Context): Promise<() => Promise<void>> 
     if (event.type === 'session.compaction.ended') void memory.compacted(session);
   }).catch((error: unknown) => reporter.failed('Events cannot be followed', error));
 
+  backup.start();
+
   return async () => {
     await events.return?.();
+    await backup.close();
     await companion.close();
   };
 }

@@ -24,6 +24,9 @@ describe("the agent's tools", () => {
       'checkpoint_save',
       'checkpoint_stats',
       'checkpoint_status',
+      'session_backup_restore',
+      'session_backup_status',
+      'session_backup_sync',
     ]);
     const schema = tools.map(({ name, description, input }) => ({ name, description, parameters: input }));
     expect(Buffer.byteLength(JSON.stringify(schema))).toBeLessThanOrEqual(6 * 1024);
@@ -33,7 +36,7 @@ describe("the agent's tools", () => {
   it('are offered as the setting says', () => {
     expect(toolsFor('none', box)).toEqual([]);
     expect(toolsFor('core', box)).toHaveLength(4);
-    expect(toolsFor('all', box)).toHaveLength(12);
+    expect(toolsFor('all', box)).toHaveLength(15);
   });
 });
 
