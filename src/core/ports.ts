@@ -112,6 +112,9 @@ export interface SnapshotStore {
   /** Puts new content into the store, for merged files. */
   addContent(data: Uint8Array): Promise<string>;
 
+  /** Which of these changes no restore carries out, and why. `foreign`: they come from somebody else's tree. */
+  refusals(changes: readonly FileChange[], foreign: boolean): Promise<Refusal[]>;
+
   /** Nobody else captures, restores or prunes while `work` runs. */
   exclusively<T>(purpose: string, waitMs: number, signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T>;
   /** Writes and deletes exactly these paths; journalled, verified. The caller holds the exclusive lease. */
@@ -159,6 +162,11 @@ export interface AdoptedFiles {
   tree: string;
   paths: string[];
   skipped: PathReason[];
+}
+
+export interface Refusal extends PathReason {
+  /** No honest workspace has such a path. */
+  hostile: boolean;
 }
 
 export interface ApplyRequest {

@@ -6,6 +6,7 @@ import { CheckpointsError } from './errors';
 import { hasFiles, isWhole } from './files-facet';
 import type {
   Checkpoint,
+  PathReason,
   PlanEntry,
   RestorePlan,
   RestoreRecord,
@@ -45,6 +46,8 @@ interface Planned {
   changes: FileChange[];
   massDelete: boolean;
   fileCount: number;
+  /** What came from elsewhere and is not to be trusted. */
+  hostile: PathReason[];
 }
 
 /** Plans and carries out what changes the user's files. */
@@ -96,6 +99,8 @@ export class Restorer {
     const changes = only ? all.filter((change) => only.has(change.path)) : all;
     if (paths.length > 0) await this.checkPaths(paths, facts.tree, target.files.tree);
     const flags = look || options.keepUserEdits === true;
+    const refused = target.origin === null ? [] : await this.store.refusals(changes, true);
+    const whyNot = new Map(refused.map(({ path, reason }) => [path, reason]));
     const entries = planFiles({
       changes,
       target,
@@ -104,6 +109,9 @@ export class Restorer {
       uncertain: await this.uncertain(target, facts),
       chosen: new Set([...paths, ...(job.only ?? [])]),
       keepUserEdits: options.keepUserEdits === true,
+    }).map((entry): PlanEntry => {
+      const reason = whyNot.get(entry.path);
+      return reason === undefined ? entry : { ...entry, action: 'skip', reason };
     });
     const acts = new Set(entries.filter((e) => e.action === 'write' || e.action === 'delete').map((e) => e.path));
     const deletions = entries.filter((entry) => entry.action === 'delete').length;
@@ -114,6 +122,7 @@ export class Restorer {
       changes: changes.filter((change) => acts.has(change.path)),
       massDelete: isMassDelete(deletions, fileCount),
       fileCount,
+      hostile: refused.filter(({ hostile }) => hostile),
     };
   }
 
@@ -164,12 +173,13 @@ export class Restorer {
   /** What a later scan found changed though nobody had named it: at a point of the fast lane it is not known. */
   private async uncertain(target: Checkpoint, facts: CaptureFacts): Promise<Set<string>> {
     if (target.files.lane === 'scan') return new Set();
-    const later = [...this.store.refs().keys()].filter((id) => id > target.id).sort();
+    const later = this.store.siblings(target.id).filter((id) => id > target.id);
     for (const id of later) {
       const [record] = await this.store.read([id]);
       if (record?.files.lane === 'scan' && isWhole(record)) return new Set(record.files.uncertain ?? []);
     }
-    return new Set(facts.uncertain);
+    // The files here tell nothing about somebody else's.
+    return new Set(target.origin === null ? facts.uncertain : []);
   }
 
   async run(job: RestoreJob): Promise<RestoreResult> {
@@ -185,7 +195,7 @@ export class Restorer {
   private async runAlone(job: RestoreJob): Promise<RestoreResult> {
     const { scope, options } = job;
     const withFiles = scope.includes('files');
-    let planned: Planned = { entries: [], changes: [], massDelete: false, fileCount: 0 };
+    let planned: Planned = { entries: [], changes: [], massDelete: false, fileCount: 0, hostile: [] };
     let include: string[] = [];
     for (;;) {
       const unseen: string[] = [];
@@ -195,6 +205,7 @@ export class Restorer {
           if (withFiles) planned = await this.planned(job, now, false);
           unseen.push(...this.unseen(planned.changes, include));
           if (unseen.length > 0) return null;
+          this.refuseHostile(job, planned);
           this.refuseMassDelete(job, planned);
           return job.compose(now);
         },
@@ -208,6 +219,17 @@ export class Restorer {
   private unseen(changes: FileChange[], known: string[]): string[] {
     const fresh = changes.filter((change) => change.before === null).map((change) => change.path);
     return this.store.present(fresh).filter((path) => !known.includes(path));
+  }
+
+  private refuseHostile({ target }: RestoreJob, { hostile }: Planned): void {
+    if (hostile.length === 0) return;
+    const named = hostile.slice(0, 5).map(({ path, reason }) => `${JSON.stringify(path)} (${reason})`);
+    const more = hostile.length > named.length ? ` and ${hostile.length - named.length} more` : '';
+    throw new CheckpointsError(
+      'untrusted-tree',
+      `The checkpoint "${target.title}" came from elsewhere and must not write ${named.join(', ')}${more}.`,
+      { details: { paths: hostile.map(({ path }) => path) } },
+    );
   }
 
   private refuseMassDelete(job: RestoreJob, planned: Planned): void {

@@ -10,8 +10,7 @@ import { stagePrefix } from './exclusions';
 import { parentOf } from './file-reader';
 import { readJournal, removeJournal, writeJournal, type Journal } from './journal';
 import type { GitStore } from './store';
-import { modes, type Leaf } from './trees';
-import { collisions, linkLeavesRoot, unsafePath } from './trust';
+import type { Leaf } from './trees';
 import { WorkingFiles } from './working-files';
 
 /**
@@ -28,7 +27,10 @@ const readAhead = 48;
  */
 export async function applyFiles(store: GitStore, request: ApplyRequest): Promise<ApplyResult> {
   const files = new WorkingFiles(store.root, store.file.objectFormat);
-  const refused = await refuse(store, request);
+  const refused = (await store.refusals(request.changes, request.foreign)).map(({ path, reason }) => ({
+    path,
+    reason,
+  }));
   const skip = new Map(refused.map((entry) => [entry.path, entry.reason]));
   const changes = request.changes.filter((change) => !skip.has(change.path));
   const stage = stageFolder(store);
@@ -84,30 +86,6 @@ async function fillIn(
       touched: touched.length <= touchedLimit ? touched : null,
     },
   }));
-}
-
-/** Paths and links that no tree may bring in. */
-async function refuse(store: GitStore, request: ApplyRequest): Promise<PathReason[]> {
-  const out: PathReason[] = [];
-  for (const { path, after } of request.changes) {
-    const why = unsafePath(path);
-    if (why) out.push({ path, reason: why });
-    else if (request.foreign && after?.mode === modes.link) {
-      const target = Buffer.from(await store.content(after)).toString('utf8');
-      if (linkLeavesRoot(path, target)) out.push({ path, reason: 'a link out of the workspace' });
-    }
-  }
-  if (ignoresCase(store.root)) out.push(...collisions(request.changes.filter((c) => c.after).map((c) => c.path)));
-  return out;
-}
-
-function ignoresCase(root: string): boolean {
-  const other = root.toUpperCase() === root ? root.toLowerCase() : root.toUpperCase();
-  try {
-    return statSync(other).ino === statSync(root).ino;
-  } catch {
-    return false; // no such folder: upper and lower case are different names here
-  }
 }
 
 function stageFolder(store: GitStore): string {

@@ -137,6 +137,7 @@ export function sweep(layout: Layout): string[] {
   for (const name of list(layout.leases))
     if (/\.(new|dead)-/.test(name)) rmSync(join(layout.leases, name), { force: true });
   sweepDead(layout.scan);
+  sweepDead(join(layout.folder, 'sync'));
   return removed;
 }
 

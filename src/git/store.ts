@@ -13,6 +13,7 @@ import type {
   FileChange,
   FileVersion,
   RecoveryReport,
+  Refusal,
   SnapshotStore,
 } from '../core/ports';
 import { adoptAll } from './adopt';
@@ -21,6 +22,7 @@ import { baseMessage, decodeBase, emptyBase, type Base, type BaseState } from '.
 import { normalisePaths } from './capture';
 import { describeChanges } from './changes';
 import { diagnose } from './doctor';
+import { Exclusions } from './exclusions';
 import { Fetched, type FetchedRef } from './fetched';
 import { removeJournal } from './journal';
 import { storeFailure, type Layout, type WorkspaceFile } from './layout';
@@ -32,6 +34,7 @@ import { consolidate, hasManyPacks } from './packing';
 import { hashObject, PackWriter } from './pack-writer';
 import { fsPath } from './path-bytes';
 import { checkpointMessage, decodeCheckpoint, encodeCommit } from './records';
+import { refusals } from './refusals';
 import { isMissing, Refs } from './refs';
 import { runGit, safeFlags, storeEnv } from './run';
 import { Snapshots, type Snapshot } from './snapshots';
@@ -453,6 +456,11 @@ export class GitStore implements SnapshotStore {
 
   apply(request: ApplyRequest): Promise<ApplyResult> {
     return applyFiles(this, request);
+  }
+
+  refusals(changes: readonly FileChange[], foreign: boolean): Promise<Refusal[]> {
+    const exclusions = new Exclusions(this.config().exclude);
+    return refusals({ root: this.root, exclusions, content: (v) => this.content(v) }, changes, foreign);
   }
 
   closeJournal(): void {

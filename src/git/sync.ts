@@ -62,6 +62,8 @@ export class GitSync implements SyncService {
     options: SyncOptions,
   ): Promise<Map<string, string>> {
     const limit = this.parts.config().maxStoreSize;
+    const tooMuch = (): string | null =>
+      scratch.bytes() > limit ? `${address.shown}: it sends more than maxStoreSize allows.` : null;
     const one = async (some: string[]): Promise<void> => {
       const tip = common ? ['--negotiation-tip=refs/have/*'] : [];
       const input = some.map((origin) => `+${wireRefs}${origin}/*:refs/in/${origin}/*\n`).join('');
@@ -76,9 +78,11 @@ export class GitSync implements SyncService {
           onProgress: (what, done, total) => {
             if (what.startsWith('Receiving')) options.onProgress?.({ phase: 'receiving', done, total });
           },
-          guard: () => (scratch.bytes() > limit ? `${address.shown}: it sends more than maxStoreSize allows.` : null),
+          guard: tooMuch,
         },
       );
+      const why = tooMuch();
+      if (why) throw new CheckpointsError('remote-failed', why);
     };
     const bad = new Map<string, string>();
     try {

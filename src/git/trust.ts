@@ -30,16 +30,21 @@ export function collisions(paths: string[]): PathReason[] {
   return out;
 }
 
-/** A link that leaves the root, judged by its text. */
+/** A link that leaves the root, or may do so through another link, judged by its text. */
 export function linkLeavesRoot(path: string, target: string): boolean {
   if (target.startsWith('/') || target.startsWith('\\') || /^[a-z]:/i.test(target)) return true;
   const at = path.split('/').slice(0, -1);
+  let down = false;
   for (const part of target.split(/[\\/]/)) {
     if (part === '' || part === '.') continue;
     if (part === '..') {
-      if (at.length === 0) return true;
+      // Down and up again: what "up" means is decided by the link that may be on the way.
+      if (at.length === 0 || down) return true;
       at.pop();
-    } else at.push(part);
+    } else {
+      at.push(part);
+      down = true;
+    }
   }
   return at.some((part) => part.toLowerCase() === '.git');
 }
