@@ -34,6 +34,7 @@ export function checkpointTable(checkpoints: Checkpoint[], output: Output, now =
     { header: 'FILES', cell: (one) => counts(one.files) },
     { header: 'MSGS', align: 'right', optional: true, cell: messages },
     { header: 'PIN', optional: true, cell: (one) => (one.pinned ? '*' : '') },
+    { header: 'FROM', optional: true, cell: (one) => (one.origin ? `${one.origin.user}@${one.origin.machine}` : '') },
     { header: 'TITLE', flexible: true, cell: (one) => firstLine(one.title) },
   ];
   const shown = columns.filter(
