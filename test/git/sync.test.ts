@@ -228,7 +228,7 @@ describe('sync between three clones over a bare remote', () => {
       b.write('b.txt', `${number}\n`);
       await ben.create({ trigger: 'turn', session, turn: { ...turn, number } });
     }
-    await ben.sync.fetch(remote.path);
+    await (await b.open()).sync.fetch(remote.path);
     expect((await ben.prune()).deleted).toEqual([]);
     expect((await ben.cat('big', 'big.bin')).length).toBe(400_000);
     expect(storeOf(b).git('fsck', '--strict', '--no-dangling')).toBe('');

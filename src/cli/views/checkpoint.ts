@@ -27,18 +27,25 @@ export function checkpointTable(checkpoints: Checkpoint[], output: Output, now =
     return text.startsWith(today) ? text.slice(11) : text.slice(0, 16);
   };
   const messages = (one: Checkpoint): string => (one.session ? String(one.session.messageCount) : '-');
-  const columns: Array<Column & { cell: (one: Checkpoint) => string; optional?: boolean }> = [
+  const columns: Array<Column & { cell: (one: Checkpoint) => string; optional?: boolean | 'everywhere' }> = [
     { header: 'ID', style: style.cyan, cell: (one) => one.id },
     { header: 'CREATED', style: style.dim, cell: (one) => time(one.createdAt) },
     { header: 'TRIGGER', cell: (one) => one.trigger },
     { header: 'FILES', cell: (one) => counts(one.files) },
     { header: 'MSGS', align: 'right', optional: true, cell: messages },
     { header: 'PIN', optional: true, cell: (one) => (one.pinned ? '*' : '') },
-    { header: 'FROM', optional: true, cell: (one) => (one.origin ? `${one.origin.user}@${one.origin.machine}` : '') },
+    {
+      header: 'FROM',
+      optional: 'everywhere',
+      cell: (one) => (one.origin ? `${one.origin.user}@${one.origin.machine}` : ''),
+    },
     { header: 'TITLE', flexible: true, cell: (one) => firstLine(one.title) },
   ];
   const shown = columns.filter(
-    ({ optional, cell }) => !isTerminal || !optional || checkpoints.some((one) => !['', '-'].includes(cell(one))),
+    ({ optional, cell }) =>
+      !optional ||
+      (!isTerminal && optional !== 'everywhere') ||
+      checkpoints.some((one) => !['', '-'].includes(cell(one))),
   );
   return table(
     shown,
