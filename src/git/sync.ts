@@ -16,7 +16,7 @@ import { originOf, outgoingFor, Publisher, type SyncParts } from './publisher';
 import { compare, examine, take, type Examined, type Offer } from './receive';
 import { Scratch } from './scratch';
 import { SessionSender } from './session-sender';
-import { resolveRemote, speak, type Address } from './transport';
+import { refuseOwn, resolveRemote, speak, type Address } from './transport';
 import { checkpointRef, parseRefLines, sessionRef, wireRefs, type WireRef } from './wire';
 
 /** Exchange with others over git: each exchange in a scratch repository of its own. */
@@ -27,6 +27,7 @@ export class GitSync implements SyncService {
     const { store } = this.parts;
     return this.inScratch(async (scratch) => {
       const address = await resolveRemote(remote, options.cwd ?? store.root, store.root);
+      await refuseOwn(address, store.root, store.layout.home);
       return new Publisher(this.parts, scratch, address, await originOf(store)).run(options);
     });
   }

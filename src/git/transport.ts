@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process';
-import { existsSync, statSync } from 'node:fs';
-import { isAbsolute, resolve } from 'node:path';
+import { existsSync, realpathSync, statSync } from 'node:fs';
+import { isAbsolute, resolve, sep } from 'node:path';
 import { CheckpointsError } from '../core/errors';
 import { runGit, safeFlags, userEnv } from './run';
+import { findUserRepo } from './user-repo';
 
 /** Where checkpoints go to or come from. */
 export interface Address {
@@ -95,6 +96,21 @@ export async function resolveRemote(remote: string, cwd: string, root: string): 
     if (named !== null) return addressOf(named, root);
   }
   return addressOf(remote, cwd);
+}
+
+/** Neither the user's own repository nor a store is written to by a push. */
+export async function refuseOwn({ url }: Address, root: string, home: string): Promise<void> {
+  if (!isAbsolute(url)) return;
+  const inside = (parent: string, path: string): boolean => path === parent || path.startsWith(parent + sep);
+  const folder = realpathSync(url);
+  const own = await findUserRepo(root);
+  const there = await findUserRepo(folder);
+  const same = own !== null && (own.commonDir === there?.commonDir || own.commonDir === folder);
+  if (same || inside(root, folder) || inside(realpathSync(home), folder))
+    throw new CheckpointsError(
+      'invalid-argument',
+      `${url} belongs to this workspace itself: push to another repository.`,
+    );
 }
 
 async function remoteUrl(name: string, root: string): Promise<string | null> {

@@ -61,17 +61,19 @@ describe.each(generations)('a colleague goes on where another stopped, on %s', (
     // Without a server the files travel alone, and it is said so.
     const down = { OPENCODE_SERVER_URL: 'http://127.0.0.1:9' };
     const alone = (await answer<{ push: PushResult }>(anna, ['sync', 'push', remote], down)).push;
-    expect(alone).toMatchObject({ added: [checkpoint.id], sessions: { sent: [], unchanged: [] } });
-    expect(alone.sessions.skipped).toEqual([{ session, reason: expect.any(String) as string }]);
+    expect(alone.added).toContain(checkpoint.id);
+    expect(alone.sessions.skipped).toContainEqual({ session, reason: expect.any(String) as string });
     const early = (await answer<{ fetch: FetchResult }>(ben, ['sync', 'fetch', remote])).fetch;
-    expect(early).toMatchObject({ added: [expect.objectContaining({ id: checkpoint.id })], sessions: [] });
+    expect(early.added).toContainEqual(expect.objectContaining({ id: checkpoint.id }));
+    expect(early.sessions).not.toContain(session);
 
     const pushed = (await answer<{ push: PushResult }>(anna, ['sync', 'push', remote])).push;
-    expect(pushed).toMatchObject({ added: [], unchanged: 1, sessions: { sent: [session], skipped: [] } });
+    expect(pushed).toMatchObject({ added: [], updated: [], sessions: { sent: [session], skipped: [] } });
     const again = (await answer<{ push: PushResult }>(anna, ['sync', 'push', remote])).push;
-    expect(again.sessions).toEqual({ sent: [], unchanged: [session], skipped: [] });
+    expect(again.sessions).toMatchObject({ sent: [], skipped: [] });
+    expect(again.sessions.unchanged).toContain(session);
     const fetched = (await answer<{ fetch: FetchResult }>(ben, ['sync', 'fetch', remote])).fetch;
-    expect(fetched).toMatchObject({ added: [], unchanged: 1, sessions: [session] });
+    expect(fetched).toMatchObject({ added: [], updated: [], sessions: [session] });
 
     const { plan, result } = await fork('one');
     expect(plan.conversation).toEqual({ session, messageCount: 3, currentCount: null });
@@ -103,7 +105,7 @@ describe.each(generations)('a colleague goes on where another stopped, on %s', (
     const file = path.join(folder, 'one.bundle');
     const exported = (await answer<{ export: ExportResult }>(anna, ['export', 'one', '--out', file])).export;
     expect(exported).toMatchObject({ checkpoints: [checkpoint.id], sessions: { sent: [session] } });
-    const place = path.join(folder, 'cleo');
+    const place = mkdtempSync(path.join(folder, 'cleo-'));
     execFileSync('git', ['init', '-q', place]);
     const there = ['--cwd', place];
     const imported = (await answer<{ fetch: FetchResult }>(ben, ['import', file, ...there])).fetch;
