@@ -31,12 +31,14 @@ export class Cleanup {
   }
 
   async prune(): Promise<Pruned> {
-    const local = await this.own();
+    const all = await this.deps.list();
+    const local = all.filter(isOwn);
     const deleted = this.outlived(local);
     await this.store.remove(deleted);
     let { freedBytes } = await this.store.collect(patienceMs);
     for (;;) {
-      const more = this.tooMuch(without(local, deleted), this.store.sizes().bytes);
+      const bytes = this.store.sizes().bytes - (await this.fetchedBytes(without(all, deleted)));
+      const more = this.tooMuch(without(local, deleted), bytes);
       if (more.length === 0) break;
       await this.store.remove(more);
       deleted.push(...more);
@@ -50,7 +52,7 @@ export class Cleanup {
   /** What pruning would delete, and about what that would free: the rest shares bytes with it. */
   async foresee(): Promise<Pruned> {
     const all = await this.deps.list();
-    const local = all.filter((checkpoint) => checkpoint.origin === null);
+    const local = all.filter(isOwn);
     const bytesOf = async (ids: CheckpointId[]): Promise<number> => {
       if (ids.length === 0) return 0;
       const rest = without(all, ids).map((checkpoint) => checkpoint.files.commit);
@@ -58,7 +60,7 @@ export class Cleanup {
       const lost = all.map((checkpoint) => checkpoint.files.commit).filter((commit) => !kept.has(commit));
       return this.store.ownBytes(lost, rest);
     };
-    const { bytes } = this.store.sizes();
+    const bytes = this.store.sizes().bytes - (await this.fetchedBytes(all));
     const deleted = this.outlived(local);
     for (;;) {
       const freedBytes = await bytesOf(deleted);
@@ -74,9 +76,11 @@ export class Cleanup {
     if (now - at < tidyEveryMs) return null;
     // At once, so that another host does not begin the same.
     this.store.markTidied({ at: now, garbage });
-    const local = await this.own();
+    const all = await this.deps.list();
+    const local = all.filter(isOwn);
     const deleted = this.outlived(local);
-    deleted.push(...this.tooMuch(without(local, deleted), this.store.sizes().bytes));
+    const bytes = this.store.sizes().bytes - (await this.fetchedBytes(without(all, deleted)));
+    deleted.push(...this.tooMuch(without(local, deleted), bytes));
     await this.store.remove(deleted);
     if (deleted.length > 0) {
       this.store.markTidied({ garbage: true });
@@ -98,9 +102,11 @@ export class Cleanup {
     }
   }
 
-  /** Not what came from elsewhere: that is not this workspace's to thin. */
-  private async own(): Promise<Checkpoint[]> {
-    return (await this.deps.list()).filter((checkpoint) => checkpoint.origin === null);
+  /** What came from elsewhere is not thinned, so it must not make room for itself at the expense of what is. */
+  private async fetchedBytes(all: Checkpoint[]): Promise<number> {
+    const commits = (some: Checkpoint[]): string[] => some.map(({ files }) => files.commit);
+    const fetched = all.filter((checkpoint) => !isOwn(checkpoint));
+    return fetched.length === 0 ? 0 : this.store.ownBytes(commits(fetched), commits(all.filter(isOwn)));
   }
 
   private outlived(local: Checkpoint[]): CheckpointId[] {
@@ -111,6 +117,9 @@ export class Cleanup {
     return overSize(local, bytes, this.deps.config().maxStoreSize).map((drop) => drop.id);
   }
 }
+
+/** What came from elsewhere is not this workspace's to thin. */
+const isOwn = ({ origin }: Checkpoint): boolean => origin === null;
 
 function without(checkpoints: Checkpoint[], ids: CheckpointId[]): Checkpoint[] {
   const gone = new Set(ids);
