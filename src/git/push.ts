@@ -1,7 +1,6 @@
 import { CheckpointsError } from '../core/errors';
-import type { Address } from './transport';
-import { speak } from './transport';
 import type { Scratch } from './scratch';
+import { receivingSide, speak, type Address } from './transport';
 import { headRef, parseRefLines, wireRefs, type WireRef } from './wire';
 
 export interface PushJob {
@@ -83,7 +82,11 @@ async function pushBatch(job: PushJob, moves: RefMove[]): Promise<boolean> {
   const leases = moves.map(({ ref, from }) => `--force-with-lease=${ref}:${from ?? ''}`);
   const specs = moves.map(({ ref, to }) => `${to ?? ''}:${ref}`);
   const { code, stdout, stderr } = await speak(
-    ['push', '--porcelain', '--progress', '--no-verify', '--no-signed', ...leases, '--', address.url, ...specs],
+    [
+      ...['push', '--porcelain', '--progress', '--no-verify', '--no-signed'],
+      ...(await receivingSide(address)),
+      ...[...leases, '--', address.url, ...specs],
+    ],
     address,
     {
       gitDir: scratch.gitDir,

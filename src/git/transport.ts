@@ -155,6 +155,16 @@ async function transportEnv(interactive: boolean): Promise<NodeJS.ProcessEnv> {
   return { ...env, GIT_TERMINAL_PROMPT: '0', GIT_ASKPASS: '', SSH_ASKPASS: '', GCM_INTERACTIVE: 'never' };
 }
 
+/**
+ * Into a folder of this machine, git runs the receiving side as the same user: with that user's hooks for all repositories, unless
+ * told to look for those of the repository itself.
+ */
+export async function receivingSide({ url }: Address): Promise<string[]> {
+  const local = isAbsolute(url) || url.startsWith('file:');
+  if (!local || (await configured('core.hooksPath', userEnv())) === null) return [];
+  return ['--receive-pack=git -c core.hooksPath=hooks receive-pack'];
+}
+
 async function configured(key: string, env: NodeJS.ProcessEnv): Promise<string | null> {
   const result = await runGit(['config', '--global', '--get', key], { cwd: process.cwd(), env, accept: [1, 128] });
   return result.stdout.toString('utf8').trim() || null;
