@@ -1,12 +1,14 @@
 import type { CreateOptions, WorkspaceApi } from './api';
 import { CheckpointsError } from './errors';
 import { handoff } from './handoff';
+import { importedSave } from './imported-task';
 import type { Checkpoint, CheckpointId, TaskState, TaskStatus, Trigger } from './model';
 import type { TaskPort } from './restorer';
 import { mergeTask, synthesizedTask, taskKey, taskOverview, type Clamp, type TaskOverview } from './task';
-import { historyOf, isSave, savedAt, snapshotName, type HistoryEntry } from './task-format';
+import { stateFiles } from './task-files';
+import { historyOf, isSave, savedAt, snapshotName } from './task-format';
 import type { LoadedTask, TaskStore } from './task-store';
-import { cleanName, usableName } from './titles';
+import { cleanName } from './titles';
 
 export interface SaveTask {
   /** A named save outlives any number of automatic ones. */
@@ -35,7 +37,7 @@ export interface TaskSnapshot {
 }
 
 /** What the task needs of a workspace: every save is a checkpoint. */
-export type SavesTo = Pick<WorkspaceApi, 'create' | 'list'>;
+export type SavesTo = Pick<WorkspaceApi, 'create' | 'list' | 'adopt'>;
 
 /** The task of one workspace: every save merges, is a checkpoint, and is exported for other tools. */
 export class TaskService implements TaskPort {
@@ -146,17 +148,8 @@ export class TaskService implements TaskPort {
     const known = new Set(saves.map((save) => `${savedAt(save)} ${snapshotName(save)}`));
     const foreign = found.filter((entry) => !known.has(`${entry.savedAt} ${entry.name}`));
     if (foreign.length === 0) return warnings;
-    for (const entry of foreign) await this.importSave(workspace, entry);
+    await workspace.adopt(foreign.map((entry) => importedSave(entry, stateFiles.history)));
     const again = await this.store.saveHistory(historyOf(await this.saves(workspace)));
     return [...warnings, ...again.warnings];
-  }
-
-  private async importSave(workspace: SavesTo, { name, savedAt: time, task }: HistoryEntry): Promise<void> {
-    await workspace.create({
-      trigger: 'import',
-      name: /^(?:auto|pre-restore)-\d+$/.test(name) ? null : usableName(name),
-      task,
-      metadata: { savedAt: time, source: 'checkpoint-history.json' },
-    });
   }
 }

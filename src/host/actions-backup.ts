@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 import type { BackupApi, BackupReport, BackupStatus } from '../backup/api';
 import { bytes } from './actions-store';
 import { pickSessions } from './backup-picker';
-import { chooseBackupFolder } from './backup-place';
+import { chooseBackupFolder, chooseBackupToRead } from './backup-place';
 import { problemText, reportText, restoreReportText } from './backup-text';
 import { commands, section, settings } from './ids';
 import { plural } from './labels';
@@ -76,9 +76,13 @@ const tell = async (services: Needs, report: BackupReport): Promise<void> => {
 const openSettings = (): Thenable<unknown> =>
   vscode.commands.executeCommand('workbench.action.openSettings', `${section}.${settings.backupPath}`);
 
-export const restoreSessions = async (services: Needs, from?: string): Promise<void> => {
-  const api = from === undefined ? await withDestination(services) : await services.backup.api();
-  if (api === undefined) return;
+/** From the backup of this machine; `elsewhere`, or where there is none, from a folder that the user names. */
+export const restoreSessions = async (services: Needs, elsewhere = false): Promise<void> => {
+  const api = await services.backup.api();
+  const status = await api.status();
+  const ask = elsewhere || status.state === 'off';
+  const from = ask ? await chooseBackupToRead(status) : undefined;
+  if (ask && from === undefined) return;
   const root = await services.backup.root();
   const preview = await withCancel('Looking at the backup', ({ signal }) =>
     api.preview({ from, deleted: true, signal }),
@@ -198,6 +202,11 @@ const statusItems = (services: Needs, api: BackupApi, status: BackupStatus): Sta
     { label: 'What to do', kind: vscode.QuickPickItemKind.Separator },
     { label: '$(cloud-upload) Back Up Sessions Now', run: run(commands.backUpNow) },
     { label: '$(cloud-download) Restore Sessions from Backup…', run: run(commands.restoreSessions) },
+    {
+      label: '$(folder-opened) Restore Sessions from Another Folder…',
+      detail: 'Another machine’s backup, or an old one of JSON files',
+      run: () => restoreSessions(services, true),
+    },
     {
       label: '$(verified) Verify the Backup',
       detail: 'Reads every file and compares it with its checksum',

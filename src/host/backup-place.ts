@@ -7,25 +7,7 @@ import { section, settings } from './ids';
 
 /** Asks where the backup shall be: folders of cloud clients that are there, or any other one. Sets it for this machine. */
 export const chooseBackupFolder = async (status: BackupStatus): Promise<string | undefined> => {
-  const other = { label: '$(folder) Choose a Folder…', path: undefined };
-  const items = [
-    ...status.suggestions.map((path) => ({
-      label: `$(cloud) ${basename(path)}`,
-      description: path,
-      path,
-    })),
-    other,
-  ];
-  const chosen =
-    items.length === 1
-      ? other
-      : await vscode.window.showQuickPick(items, {
-          title: 'Back Up Sessions: where to?',
-          placeHolder: 'A folder that another program takes off this machine makes the best backup',
-          ignoreFocusOut: true,
-        });
-  if (chosen === undefined) return undefined;
-  const path = chosen.path ?? (await openFolder());
+  const path = await askFolder('Back Up Sessions: where to?', 'Back Up Here', status.suggestions);
   if (path === undefined) return undefined;
   if (vscode.workspace.getWorkspaceFolder(vscode.Uri.file(path)) !== undefined)
     throw new CheckpointsError(
@@ -36,14 +18,36 @@ export const chooseBackupFolder = async (status: BackupStatus): Promise<string |
   return path;
 };
 
-const openFolder = async (): Promise<string | undefined> => {
+/** A backup to restore from, also one of another machine or of an older OpenCode: nothing is set by that. */
+export const chooseBackupToRead = ({ suggestions }: BackupStatus): Promise<string | undefined> =>
+  askFolder('Restore Sessions: where from?', 'Restore from Here', suggestions);
+
+const askFolder = async (
+  title: string,
+  openLabel: string,
+  suggestions: readonly string[],
+): Promise<string | undefined> => {
+  const other = { label: '$(folder) Choose a Folder…', path: undefined };
+  const items = [
+    ...suggestions.map((path) => ({ label: `$(cloud) ${basename(path)}`, description: path, path })),
+    other,
+  ];
+  const chosen =
+    suggestions.length === 0
+      ? other
+      : await vscode.window.showQuickPick(items, {
+          title,
+          placeHolder: 'A folder that another program takes off this machine makes the best backup',
+          ignoreFocusOut: true,
+        });
+  if (chosen === undefined || chosen.path !== undefined) return chosen?.path;
   const [folder] =
     (await vscode.window.showOpenDialog({
+      title,
+      openLabel,
       canSelectFolders: true,
       canSelectFiles: false,
       defaultUri: vscode.Uri.file(homedir()),
-      openLabel: 'Back Up Here',
-      title: 'Back Up Sessions: where to?',
     })) ?? [];
   return folder?.fsPath;
 };

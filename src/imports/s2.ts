@@ -1,12 +1,11 @@
 import { lstat, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { CheckpointsError } from '../core/errors';
-import type { ImportedCheckpoint } from '../core/imported';
-import type { Checkpoint, TaskState } from '../core/model';
+import { importedSave } from '../core/imported-task';
+import type { Checkpoint } from '../core/model';
 import { taskKey } from '../core/task';
 import { stateFiles } from '../core/task-files';
 import { fromHistoryFile, fromStateFile, isSave, savedAt, snapshotName, type HistoryEntry } from '../core/task-format';
-import { usableName } from '../core/titles';
 import { alreadyHere, nothingFound, type Found } from './model';
 
 /** Tells our own exports, which lie in the same place, from what another program wrote there. */
@@ -27,12 +26,12 @@ export async function readS2(given: string, saves: readonly Checkpoint[], isOurs
   for (const entry of await entriesOf(history, found, isOurs)) {
     states.add(taskKey(entry.task));
     if (known.has(`${entry.savedAt} ${entry.name}`)) found.skipped.push({ item: entry.name, reason: alreadyHere });
-    else found.items.push(itemOf(entry, stateFiles.history));
+    else found.items.push(importedSave(entry, stateFiles.history));
   }
   const live = await liveOf(path.join(folder, stateFiles.state), found, isOurs);
   if (live === null) return found;
   if (states.has(taskKey(live.task))) found.skipped.push({ item: stateFiles.state, reason: alreadyHere });
-  else found.items.push(itemOf(live, stateFiles.state));
+  else found.items.push(importedSave(live, stateFiles.state));
   return found;
 }
 
@@ -96,17 +95,3 @@ async function readText(file: string): Promise<string | null> {
     throw error;
   }
 }
-
-function itemOf({ name, savedAt: time, task }: HistoryEntry, source: string): ImportedCheckpoint {
-  return {
-    key: JSON.stringify(['s2', time, name, taskKey(task)]),
-    madeAt: Date.parse(time),
-    name: /^(?:auto|pre-restore)-\d+$/.test(name) ? null : usableName(name),
-    title: titleOf(task),
-    task,
-    // By these a save is known as one, here and in the history file that is exported.
-    metadata: { savedAt: time, source },
-  };
-}
-
-const titleOf = ({ title }: TaskState): string => (title === undefined ? 'Task saved' : `Task: ${title}`);
