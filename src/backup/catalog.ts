@@ -159,7 +159,8 @@ export class Catalog {
 
   private async addLegacy(): Promise<void> {
     this.legacy = await LegacyBackup.find(this.folder.path);
-    for (const facts of (await this.legacy?.list()) ?? []) {
+    const damaged = (file: string): void => void this.unreadable.push({ file, message: 'It is not a session' });
+    for (const facts of (await this.legacy?.list(damaged)) ?? []) {
       if (this.sessions.has(facts.id)) continue;
       const session = this.session({ ...facts, projectId: facts.projectId ?? 'global' }, facts.updatedAt);
       session.legacy = true;

@@ -30,14 +30,17 @@ export class LegacyBackup {
     return null;
   }
 
-  async list(): Promise<LegacySession[]> {
+  async list(onDamaged: (file: string) => void): Promise<LegacySession[]> {
     const found: LegacySession[] = [];
     for (const project of await names(join(this.folder, 'session')))
       for (const name of await names(join(this.folder, 'session', project))) {
         const file = `session/${project}/${name}`;
         const info = await readJson(join(this.folder, file));
         const id = info?.['id'];
-        if (!info || typeof id !== 'string' || !isSessionId(id)) continue;
+        if (!info || typeof id !== 'string' || !isSessionId(id)) {
+          if (name.endsWith('.json')) onDamaged(file);
+          continue;
+        }
         this.files.set(id, file);
         const messages = (await names(join(this.folder, 'message', id))).length;
         const document = { info: sessionInfo(info, id, project), messages: [] };

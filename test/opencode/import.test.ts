@@ -110,6 +110,7 @@ describe('what older tools kept, on OpenCode 1', () => {
       item: 'Other (ses_000000000001elsewhere00000000)',
       reason: `belongs to ${scratch}`,
     });
+    expect(report.problems).toEqual([{ item: 'session/global/ses_damaged.json', message: 'It is not a session' }]);
     expect(await texts(session)).toEqual(before);
     const again = await answer<ImportReport>(['import', '--from', 's4', old]);
     expect(again.imported).toEqual([]);
