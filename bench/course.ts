@@ -5,6 +5,7 @@ import type { EngineKind } from './engine';
 import { differences, fingerprint } from './gates/dotgit';
 import { gcSurvival } from './gates/gc';
 import { ours } from './names';
+import { agentLatency } from './operations/agent';
 import { cycles, type Rider } from './operations/cycle';
 import { firstCheckpoints, plainFirstCheckpoints } from './operations/first';
 import { freshProcesses } from './operations/fresh';
@@ -25,6 +26,7 @@ export async function runCourse(context: Context): Promise<void> {
   if (wants('first', 'cycle', 'fresh', 'lane', 'gc')) await onClones(context, wants);
   if (wants('storage')) await storage(context, await smallTemplate(context, 'storage.git'));
   if (wants('scale')) await scale(context);
+  if (wants('agent')) await agentLatency(context);
   await rm(join(scratch, 'trees'), { recursive: true, force: true });
 }
 

@@ -15,6 +15,8 @@ export const operations = {
   freshProcess: '1 edit, fresh process',
   laneLarge: '1 edit, paths known, in a row',
   laneSmall: '1 edit, paths known, small repo',
+  callV1: 'added to a tool call, OpenCode 1',
+  callV2: 'added to a tool call, OpenCode 2',
   listAll: 'list 10,000',
   listPage: 'list newest 100 of 10,000',
   search: 'search 10,000',

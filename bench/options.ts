@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 
-export const groups = ['first', 'plain', 'cycle', 'lane', 'fresh', 'storage', 'scale', 'gc'] as const;
+export const groups = ['first', 'plain', 'cycle', 'lane', 'fresh', 'storage', 'scale', 'gc', 'agent'] as const;
 export type Group = (typeof groups)[number];
 
 export interface Options {

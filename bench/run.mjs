@@ -5,6 +5,7 @@ import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { cacheRoot, ensure } from '../test/rig/install.mjs';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const bundles = await mkdtemp(join(tmpdir(), 'checkpoints-bench-code-'));
@@ -14,6 +15,8 @@ const entries = {
   index: 'bench/children/index.ts',
   cli: 'src/cli/main.ts',
 };
+// The rigs of the tests find the checkout by their place: two folders below it.
+const agent = join(root, 'node_modules', '.cache', `checkpoints-bench-${process.pid}.mjs`);
 let child;
 
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => child?.kill(signal));
@@ -32,10 +35,28 @@ try {
     external: ['vscode'],
   });
   await cp(join(root, 'node_modules/sql.js/dist/sql-wasm.wasm'), join(bundles, 'sql-wasm.wasm'));
+  await ensure(['opencodeV1', 'opencodeV2']);
+  const esm = {
+    absWorkingDir: root,
+    bundle: true,
+    platform: 'node',
+    target: 'node20',
+    format: 'esm',
+    logLevel: 'warning',
+  };
+  await build({
+    ...esm,
+    entryPoints: ['bench/children/timed-plugin.ts'],
+    outfile: join(bundles, 'opencode-checkpoints.js'),
+  });
+  await build({ ...esm, entryPoints: ['bench/children/agent.ts'], outfile: agent, packages: 'external' });
   child = spawn(process.execPath, ['--enable-source-maps', join(bundles, 'main.js'), ...process.argv.slice(2)], {
     stdio: 'inherit',
+    // The bench gives itself another home; what is installed stays where it is.
+    env: { ...process.env, BENCH_AGENT: agent, BENCH_TOOLS: cacheRoot() },
   });
   process.exitCode = await new Promise((resolve) => child.on('close', (code) => resolve(code ?? 1)));
 } finally {
   await rm(bundles, { recursive: true, force: true });
+  await rm(agent, { force: true });
 }

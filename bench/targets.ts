@@ -59,6 +59,8 @@ export function judge({ ledger, peers, scanning, fsmonitor }: TargetInput): Rati
     quotient(ledger.bytes(operations.storage, ours), ledger.bytes(operations.pruned, ours)),
     1.3,
   );
+  limit(operations.callV1, 15, 'ms', ledger.median(operations.callV1, ours));
+  limit(operations.callV2, 15, 'ms', ledger.median(operations.callV2, ours));
   limit(operations.listAll, 50, 'ms', ledger.median(operations.listAll, ours));
   limit(operations.listPage, 50, 'ms', ledger.median(operations.listPage, ours));
   limit(operations.search, 50, 'ms', ledger.median(operations.search, ours));
