@@ -161,7 +161,7 @@ export interface WorkspaceEvent {
 }
 
 export interface Operation {
-  kind: 'capture' | 'import' | 'restore' | 'undo' | 'redo' | 'revert-turn' | 'prune' | 'doctor';
+  kind: 'capture' | 'import' | 'restore' | 'undo' | 'redo' | 'revert-turn' | 'prune' | 'doctor' | 'sync';
   startedAt: number;
   title: string;
 }

@@ -103,7 +103,14 @@ export class Workspace implements WorkspaceApi {
   }
 
   get sync(): SyncService {
-    if (this.exchange) return this.exchange;
+    const { exchange } = this;
+    if (exchange)
+      return {
+        push: (...given) => this.during('sync', 'Pushing checkpoints', () => exchange.push(...given)),
+        fetch: (...given) => this.during('sync', 'Fetching checkpoints', () => exchange.fetch(...given)),
+        exportBundle: (...given) => this.during('sync', 'Exporting', () => exchange.exportBundle(...given)),
+        importBundle: (...given) => this.during('sync', 'Importing', () => exchange.importBundle(...given)),
+      };
     throw new CheckpointsError('not-supported', 'There is no way to other machines from here.');
   }
 

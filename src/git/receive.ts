@@ -149,7 +149,7 @@ export async function take(
     const commits = [...examined.accepted.map(({ ref }) => ref.oid), ...examined.sessions.map(({ oid }) => oid)];
     await mustBeWhole(store, commits);
     const taken: Taken = { added: [], updated: [], sessions: [] };
-    for (const { ref, record } of examined.accepted) await takeOne(store, ref, record, taken);
+    await takeAll(store, examined.accepted, taken);
     const needed = new Set<string>();
     for (const one of store.fetched.all()) needed.add(`${one.origin}/${(await store.fetched.read(one))?.session?.id}`);
     for (const { origin, id, oid } of examined.sessions) {
@@ -167,13 +167,20 @@ export async function take(
   });
 }
 
-async function takeOne(store: GitStore, ref: WireRef, record: Checkpoint, taken: Taken): Promise<void> {
-  for (let attempt = 0; attempt < 40; attempt++) {
-    const at: FetchedRef = { origin: ref.origin, id: ref.id, commit: store.refsOf.read(refOf(ref)) ?? '' };
-    const here = at.commit ? await store.fetched.read(at) : null;
-    const next = await store.fetched.merged(record, here);
-    if (!(await store.refsOf.swap(refOf(ref), at.commit || null, next))) continue; // edited by another process meanwhile
-    (at.commit ? taken.updated : taken.added).push(record);
+/** Names of many checkpoints are written together; where another process edits one of them meanwhile, all are looked at again. */
+async function takeAll(store: GitStore, accepted: Examined['accepted'], taken: Taken): Promise<void> {
+  for (let attempt = 0; attempt < 10; attempt++) {
+    const moves: Array<{ ref: string; from: string | null; to: string }> = [];
+    for (const { ref, record } of accepted) {
+      const at: FetchedRef = { origin: ref.origin, id: ref.id, commit: store.refsOf.read(refOf(ref)) ?? '' };
+      const here = at.commit ? await store.fetched.read(at) : null;
+      moves.push({ ref: refOf(ref), from: at.commit || null, to: await store.fetched.merged(record, here) });
+    }
+    if (!(await store.refsOf.swapAll(moves.filter(({ from, to }) => from !== to)))) continue;
+    for (const [i, { from, to }] of moves.entries()) {
+      const record = accepted[i]?.record;
+      if (record && from !== to) (from ? taken.updated : taken.added).push(record);
+    }
     return;
   }
   throw new CheckpointsError('busy', 'Another process keeps changing these checkpoints. Try again.');

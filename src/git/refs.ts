@@ -123,6 +123,19 @@ export class Refs {
     lock.commit(join(this.gitDir, ref), `${value}\n`);
   }
 
+  /** Many at once, all or none: one transaction of git's own. False when one of them is not what was expected. */
+  async swapAll(moves: ReadonlyArray<{ ref: string; from: string | null; to: string }>): Promise<boolean> {
+    if (moves.length === 0) return true;
+    const lines = moves.map(({ ref, from, to }) => `update ${ref} ${to} ${from ?? '0'.repeat(to.length)}\n`);
+    const { code } = await runGit([...safeFlags, `--git-dir=${this.gitDir}`, 'update-ref', '--stdin'], {
+      cwd: this.gitDir,
+      env: storeEnv(),
+      input: lines.join(''),
+      accept: [1, 128],
+    });
+    return code === 0;
+  }
+
   /** Deletes refs, packed ones too, in one transaction of git's own. */
   async remove(refs: string[]): Promise<void> {
     if (refs.length === 0) return;

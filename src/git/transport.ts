@@ -247,7 +247,7 @@ const causes: Array<[RegExp, string]> = [
     /Could not resolve host|Connection refused|Connection timed out|Network is unreachable|No route/i,
     'it cannot be reached',
   ],
-  [/mismatched algorithms|object-format/i, 'it uses another kind of object names (sha1 and sha256 do not mix)'],
+  [/mismatched algorithms|object-format|hash algorithm/i, 'it uses another kind of object names (sha1 and sha256 do not mix)'],
   [/fsck error|unpack-objects|index-pack failed|pack has bad object|inflate|bad pack/i, 'what it sent is damaged'],
   [/No space left on device/i, 'a disk is full'],
 ];

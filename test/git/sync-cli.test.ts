@@ -149,6 +149,26 @@ describe('sync on the command line', () => {
     expect(wrong.message).not.toContain('wr0ng');
   });
 
+  it('lets git ask for the password where somebody sits at a terminal', async () => {
+    const anna = desk();
+    bareAt(shared(anna)).git('config', 'http.receivepack', 'true');
+    const server = await serveGit(anna.top, 'anna', 's3cret');
+    onTestFinished(() => server.close());
+    await anna.answer(['create', 'one']);
+    const ran = await anna.atTerminal(
+      ['sync', 'push', `${server.url}/shared.git`, '--no-sessions'],
+      [
+        ['Username', 'anna\n'],
+        ['Password', 's3cret\n'],
+        ['Username', 'anna\n'],
+        ['Password', 's3cret\n'],
+      ],
+    );
+    expect(ran.stdout).toContain('1 new');
+    expect(ran.stdout).not.toContain('s3cret');
+    expect(ran.code).toBe(0);
+  });
+
   it('speaks over ssh without questions', async () => {
     const anna = desk();
     const remote = shared(anna);

@@ -241,6 +241,30 @@ describe('sync between three clones over a bare remote', () => {
     expect(await ben.list()).toHaveLength(3);
   });
 
+  it('works with sha256 as well, and says when two kinds meet', async () => {
+    const a = sandbox({ name: 'anna', git: false });
+    a.git('init', '-q', '--object-format=sha256');
+    a.write('a.txt', 'a\n');
+    const anna = await a.open();
+    const one = await anna.create({ name: 'one' });
+    expect(one.files.commit).toHaveLength(64);
+    const remote = bareRemote('--object-format=sha256');
+    await anna.sync.push(remote.path);
+    const b = sandbox({ name: 'ben', git: false });
+    b.git('init', '-q', '--object-format=sha256');
+    const ben = await b.open();
+    expect(ids((await ben.sync.fetch(remote.path)).added)).toEqual([one.id]);
+    await ben.restore('one');
+    expect(read(b, 'a.txt')).toBe('a\n');
+    const other = await sandbox().open();
+    await other.create({ name: 'sha1' });
+    for (const what of ['push', 'fetch'] as const)
+      await expect(other.sync[what](remote.path)).rejects.toMatchObject({
+        reason: 'remote-failed',
+        message: expect.stringContaining('sha256') as string,
+      });
+  });
+
   it('tells those who watch, in this process and in others', async () => {
     const [a, b] = three();
     const remote = bareRemote();
