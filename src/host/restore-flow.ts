@@ -49,8 +49,9 @@ export class RestoreFlow {
     return runRestore(
       {
         root,
-        title: `Restoring “${shortTitle(checkpoint)}”`,
-        done: 'Restored',
+        ...(isFork(options)
+          ? { title: `Forking at “${shortTitle(checkpoint)}”`, done: 'Forked' as const }
+          : { title: `Restoring “${shortTitle(checkpoint)}”`, done: 'Restored' as const }),
         target: checkpoint,
         options,
         operation: (all) => root.api.restore(checkpoint.id, all),
@@ -136,9 +137,10 @@ export class RestoreFlow {
         return undefined;
       }
       const confirmButton = onlyForks(plan) ? forkButton : restoreButton;
+      const known = plan.conversation === undefined ? '' : await unfinished(root, plan.conversation.session);
       const answer = await vscode.window.showWarningMessage(
         `${onlyForks(plan) ? 'Fork the session at' : 'Restore'} “${shortTitle(checkpoint, 60)}”?`,
-        { modal: true, detail: planText(plan) },
+        { modal: true, detail: `${planText(plan)}${known}` },
         ...(empty ? [] : [confirmButton]),
         ...(yours > 0 && yours < write + deleted ? [keepMineButton] : []),
         ...(choosable ? [chooseButton] : []),
@@ -164,6 +166,14 @@ export class RestoreFlow {
     }
   }
 }
+
+const isFork = ({ scope }: PlanOptions): boolean => scope?.length === 1 && scope[0] === 'conversation';
+
+/** Two servers can share a database, and neither knows what the other does; what can be seen is said. */
+const unfinished = async (root: Root, session: string): Promise<string> =>
+  (await (await root.sessions.gateway()).busy(session)) === 'unfinished'
+    ? '\n\nThe last answer of this session is not finished: another OpenCode may be writing it, or one stopped half way. It is left out.'
+    : '';
 
 const touchedBy = (
   plan: RestorePlan,

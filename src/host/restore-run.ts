@@ -78,7 +78,8 @@ const report = async ({ root, done, target }: RestoreJob, result: RestoreResult)
   // The fork stands before the prompt: it can be edited and sent again.
   const prompt = result.session !== null && target?.trigger === 'turn' ? target.turn?.prompt : undefined;
   const buttons = [
-    ...(result.undo === null ? [] : [again]),
+    // A fork leaves everything as it was: there is nothing to take back.
+    ...(result.undo === null || done === 'Forked' ? [] : [again]),
     ...(changed && result.undo !== null ? ['Show Changes'] : []),
     ...(troubled ? ['Show Details'] : []),
     ...(result.session === null ? [] : ['Open Session']),

@@ -58,7 +58,7 @@ const yoursText = (yours: number, all: number): string => {
   return `${all === 1 ? 'It holds' : 'They hold'} changes that you made yourself.`;
 };
 
-export type Done = 'Restored' | 'Undone' | 'Redone' | 'Reverted';
+export type Done = 'Restored' | 'Undone' | 'Redone' | 'Reverted' | 'Forked';
 
 export const resultText = (done: Done, result: RestoreResult): string => {
   const parts = [
