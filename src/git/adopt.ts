@@ -35,9 +35,9 @@ export async function adoptAll(
   };
   for (const request of requests) {
     const nothing: AdoptedFiles = { tree: store.trees.emptyTree, paths: [], skipped: [] };
-    const [present] = await store.read([request.compose(nothing).id]);
-    if (present) {
-      result.known.push(present);
+    const { id } = request.compose(nothing);
+    if (store.refsOf.read(refOf(id)) !== null) {
+      result.known.push(...(await store.read([id])));
       continue;
     }
     waiting.push(await build(store, request, config, writer));

@@ -85,7 +85,7 @@ export const compareSessionStart = async ({ workspaces }: Services, argument: un
   if (root === undefined) return;
   if (session === undefined)
     throw new CheckpointsError('no-conversation', 'It was made outside of any session: there is no start to go by.');
-  const start = (await root.api.list({ session })).sort(newestFirst).at(-1);
+  const start = (await root.api.list({ session })).filter(isWhole).sort(newestFirst).at(-1);
   if (start === undefined) throw new CheckpointsError('unknown-reference', 'The session has no checkpoint any more.');
   if (target === undefined) {
     if (!(await compareWithWorking({ root, checkpoint: start })))
@@ -100,7 +100,7 @@ export const compareTurn = async ({ workspaces }: Services, argument: unknown): 
   const target = await targetOf(workspaces, argument, 'Show Changes of This Turn');
   if (target === undefined) return;
   const { root, checkpoint } = target;
-  const { before, after } = turnAround(checkpoint, (await root.api.list()).sort(newestFirst).reverse());
+  const { before, after } = turnAround(checkpoint, (await root.api.list()).filter(isWhole).sort(newestFirst).reverse());
   const differs =
     after === null
       ? await compareWithWorking({ root, checkpoint: before })

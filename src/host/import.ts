@@ -16,6 +16,8 @@ export interface ImportChoice {
 
 /** Importing older programs' data, loaded when somebody asks for it. */
 export class OldData {
+  private tail: Promise<unknown> = Promise.resolve();
+
   constructor(
     private readonly extension: vscode.Uri,
     private readonly backup: Backup,
@@ -27,13 +29,18 @@ export class OldData {
     return findOldData(this.needs(root));
   }
 
-  /** What nobody was asked about yet; asked about from now on. */
-  async fresh(root: Root): Promise<Offer[]> {
-    const { findOldData, Offered } = await import('../imports/offers');
-    const offered = new Offered(root.api.folder);
-    const offers = await findOldData(this.needs(root), await offered.read());
-    if (offers.length > 0) await offered.add(offers);
-    return offers;
+  /** What nobody was asked about yet; asked about from now on. One after the other: two at once would both find it new. */
+  fresh(root: Root): Promise<Offer[]> {
+    const result = this.tail.then(async () => {
+      const { findOldData, Offered } = await import('../imports/offers');
+      const offered = new Offered(root.api.folder);
+      const offers = await findOldData(this.needs(root), await offered.read());
+      if (offers.length > 0) await offered.add(offers);
+      return offers;
+    });
+    // Whoever asked hears of a failure; the next one only waits for its end.
+    this.tail = result.catch(() => undefined);
+    return result;
   }
 
   async run(root: Root, { from, path }: ImportChoice, signal?: AbortSignal): Promise<ImportReport> {

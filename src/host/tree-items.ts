@@ -1,4 +1,5 @@
 import * as vscode from 'vscode';
+import { hasFiles } from '../core/files-facet';
 import type { Checkpoint } from '../core/model';
 import { commands } from './ids';
 import { counts, countsInWords, firstLine, lineCounts, madeBy, originText, plural, triggerIcons } from './labels';
@@ -149,6 +150,7 @@ const contextValue = (checkpoint: Checkpoint): string =>
     checkpoint.pinned ? 'pinned' : 'loose',
     checkpoint.session === null ? '' : 'inSession',
     checkpoint.turn === null ? '' : 'inTurn',
+    hasFiles(checkpoint) ? '' : 'noFiles',
   ]
     .filter((word) => word !== '')
     .map((word) => `:${word}:`)

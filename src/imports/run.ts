@@ -39,7 +39,8 @@ export function defaultPath(from: CheckpointSource, root: string): string {
 export async function runImport(request: ImportRequest, needs: ImportNeeds): Promise<ImportReport> {
   const { workspace } = needs;
   const source = sourcePath(request, workspace.root);
-  const here = await workspace.list();
+  // A colleague's import of the same thing does not make it ours.
+  const here = (await workspace.list()).filter(({ origin }) => origin === null);
   const found = await look(request, source, needs, here);
   const now = (needs.now ?? Date.now)();
   const known = new Set(here.map(({ id }) => id));
@@ -91,13 +92,12 @@ async function look(
   { workspace, wasm }: ImportNeeds,
   here: Awaited<ReturnType<WorkspaceApi['list']>>,
 ): Promise<Found> {
-  const local = here.filter(({ origin }) => origin === null);
   switch (from) {
     case 's1':
       return readS1(source, workspace.root, given !== undefined, wasm);
     case 's2':
-      return readS2(source, local, await ownExports(workspace.folder));
+      return readS2(source, here, await ownExports(workspace.folder));
     case 's5':
-      return readS5(source, workspace.root, local);
+      return readS5(source, workspace.root, here);
   }
 }

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import path from 'node:path';
@@ -20,6 +21,12 @@ export async function readS1(file: string, root: string, named: boolean, wasm: W
   const database = (await stat(file)).isDirectory() ? path.join(file, 'checkpoints.db') : file;
   const { rows, problems } = await readRows(await readFile(database), database, wasm);
   const found: Found = { ...nothingFound(), problems };
+  for (const other of ['-journal', '-wal'])
+    if (existsSync(database + other))
+      found.problems.push({
+        item: database + other,
+        message: 'A change was not finished: the newest rows may be missing.',
+      });
   for (const row of rows) readRow(row, root, named, found);
   return found;
 }
@@ -51,7 +58,8 @@ function readRow(row: Row, root: string, named: boolean, found: Found): void {
       message: 'The old plugin could not count its messages: it comes without its conversation.',
     });
   if (more.problem) found.problems.push({ item: `${label} (${name ?? 'no name'})`, message: more.problem });
-  const commit = textOf(row['git_commit']);
+  const hash = textOf(row['git_commit']);
+  const commit = hash !== null && /^[0-9a-f]{7,64}$/.test(hash) ? hash : null;
   const item: ImportedCheckpoint = {
     key: JSON.stringify(['s1', session, id, madeAt]),
     madeAt,

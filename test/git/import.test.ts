@@ -77,6 +77,21 @@ describe('a checkpoints.db', () => {
     expect((await run(workspace, { from: 's1', path: db })).imported).toHaveLength(1);
   });
 
+  it('is imported once by two at the same time', async () => {
+    const box = sandbox();
+    const [one, two] = [await started(box), await box.open()];
+    const db = join(box.home, '..', 'checkpoints.db');
+    await oldDatabase(
+      db,
+      Array.from({ length: 40 }, (_, i) => ({ id: i + 1, created_at: 1_760_000_000_000 + i })),
+    );
+    const reports = await Promise.all([one, two].map((workspace) => run(workspace, { from: 's1', path: db })));
+    expect(reports.flatMap(({ imported }) => imported)).toHaveLength(40);
+    expect(await one.list()).toHaveLength(40);
+    put(`${db}-journal`, 'half');
+    expect((await run(one, { from: 's1', path: db })).problems.map(({ item }) => item)).toEqual([`${db}-journal`]);
+  });
+
   it('has no files: nothing can be lost by restoring or comparing it', async () => {
     const box = sandbox();
     const workspace = await started(box);

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { CheckpointsError } from '../../src/core/errors';
-import { isId, nextId, timeOf } from '../../src/core/ulid';
+import { importedId, isId, nextId, timeOf } from '../../src/core/ulid';
 
 const last = `cp_7${'z'.repeat(25)}`;
 
@@ -66,5 +66,18 @@ describe('ids', () => {
   it('refuse to count on from something that is no id', () => {
     expect(() => nextId('latest')).toThrow(/Not an id/);
     expect(() => timeOf('cp_1')).toThrow(CheckpointsError);
+  });
+});
+
+describe('the id of something imported', () => {
+  it('is the same for the same thing, lies at its own time, and differs for another', () => {
+    const time = Date.UTC(2025, 9, 9);
+    const id = importedId('s1/one', time);
+    expect(importedId('s1/one', time)).toBe(id);
+    expect(isId(id)).toBe(true);
+    expect(timeOf(id)).toBe(time);
+    expect(importedId('s1/two', time)).not.toBe(id);
+    expect(importedId('s1/one', time + 1) > id).toBe(true);
+    expect(nextId(null, time + 1) > id).toBe(true);
   });
 });

@@ -31,7 +31,7 @@ export function filesSection(details: TimelineDetails, context: FilesContext): T
       ${oldest ? 'All files' : 'Changed files'}
       <span class="block-note">
         ${totals.files === 0 && !oldest ? 'none since the previous checkpoint' : plural(totals.files, 'file')}${
-          oldest ? ', the oldest checkpoint' : ''
+          oldest ? (checkpoint.files.only ? ', imported' : ', the oldest checkpoint') : ''
         }
         ${totals.additions > 0 ? html`<span class="added">+${count(totals.additions)}</span>` : nothing}
         ${totals.deletions > 0 ? html`<span class="deleted">−${count(totals.deletions)}</span>` : nothing}
