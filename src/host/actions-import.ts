@@ -44,6 +44,7 @@ export const importAny = async (services: Services): Promise<void> => {
   ];
   const chosen = await vscode.window.showQuickPick(items, {
     title: 'Import',
+    placeHolder: 'What to bring in',
     matchOnDetail: true,
     ignoreFocusOut: true,
   });

@@ -121,7 +121,9 @@ export const advice: Record<Reason, Advice> = {
   },
   'session-missing': {
     sentence: 'The session of this checkpoint does not exist any more.',
-    wayOut: 'Its files and its task can still be restored.',
+    wayOut:
+      'Its files and its task can still be restored; the session itself comes back from a backup, if there is one.',
+    action: { title: 'Restore Sessions…', command: commands.restoreSessions },
   },
   'session-busy': {
     sentence: 'The agent is still working in this session.',
