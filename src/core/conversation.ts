@@ -2,7 +2,7 @@ import { counted } from './anchors';
 import { CheckpointsError } from './errors';
 import { forkAt, locateAnchor, type ForkRequest } from './fork';
 import type { Checkpoint, ConversationPlan, SessionAnchor } from './model';
-import { messageIdOf, type StoredSession, type StoredSessions } from './session-document';
+import { messageIdOf, stampOf, type StoredSession, type StoredSessions } from './session-document';
 import { notePrefix, type SessionGateway } from './sessions';
 
 /** What a restore does with the conversation; a host that has no way to OpenCode has none. */
@@ -13,8 +13,8 @@ export interface ConversationPort {
   refuseBusy(target: Checkpoint): Promise<void>;
   /** The last step of a restore: it leaves the original session alone, and either the whole fork is there or none. */
   fork(target: Checkpoint, done: RestoredFiles | null): Promise<{ id: string }>;
-  /** A session to be kept or sent elsewhere; null when it is as it was at `since`. Throws `session-missing`. */
-  exportSession(session: string, since: number | null): Promise<StoredSession | null>;
+  /** A session to be kept or sent elsewhere; null when it surely is as it was with this stamp. Throws `session-missing`. */
+  exportSession(session: string, stamp: string | null): Promise<StoredSession | null>;
 }
 
 /** What happened to the files before the conversation was forked; null when they were left out. */
@@ -24,6 +24,8 @@ export interface RestoredFiles {
 }
 
 const namedPaths = 20;
+/** A session that somebody may be working in is read again whatever its stamp says. */
+const settledMs = 60 * 60_000;
 
 export class GatewayConversation implements ConversationPort {
   constructor(
@@ -71,11 +73,13 @@ export class GatewayConversation implements ConversationPort {
     return found;
   }
 
-  async exportSession(session: string, since: number | null): Promise<StoredSession | null> {
+  async exportSession(session: string, stamp: string | null): Promise<StoredSession | null> {
     const gateway = await this.gateway();
-    const { updatedAt } = await gateway.get(session);
-    if (updatedAt === since) return null;
-    return { generation: gateway.generation, updatedAt, document: await gateway.exportSession(session) };
+    const info = await gateway.get(session);
+    const now = stampOf(info);
+    if (now === stamp && Date.now() - info.updatedAt > settledMs) return null;
+    const document = await gateway.exportSession(session);
+    return { generation: gateway.generation, updatedAt: info.updatedAt, stamp: now, document };
   }
 
   async refuseBusy(target: Checkpoint): Promise<void> {

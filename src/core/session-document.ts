@@ -1,12 +1,23 @@
+import { createHash } from 'node:crypto';
 import { CheckpointsError } from './errors';
-import type { Generation, SessionExport } from './sessions';
+import type { Generation, SessionExport, SessionInfo } from './sessions';
 
 /** A session as it travels with its checkpoints, or is kept for when OpenCode has it no more. */
 export interface StoredSession {
   generation: Generation;
   /** Milliseconds; what OpenCode said when it was read. */
   updatedAt: number;
+  /** What OpenCode's list said of it: the same as long as nothing is known to have changed. */
+  stamp: string;
   document: SessionExport;
+}
+
+/** OpenCode 2 leaves the time alone when a turn ends; what the turn cost tells then. */
+export function stampOf({ updatedAt, title, cost, tokens }: SessionInfo): string {
+  return createHash('sha256')
+    .update(JSON.stringify([updatedAt, title, cost, tokens]))
+    .digest('hex')
+    .slice(0, 16);
 }
 
 /** Where such sessions are kept: the one that belongs to a checkpoint, if there is one. */

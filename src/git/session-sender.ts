@@ -76,7 +76,7 @@ export class SessionSender {
     if (!this.conversation || !isSessionId(session)) return { why: 'it has no id that can travel', down: false };
     const known = kept ? await sessionFacts(this.store.reader, kept, session) : null;
     try {
-      const stored = await this.conversation.exportSession(session, known?.updatedAt ?? null);
+      const stored = await this.conversation.exportSession(session, known?.stamp ?? null);
       if (!stored) return kept ? { commit: kept } : { why: 'it could not be read', down: false };
       // For the next time; and the writer of this exchange has it as well.
       await this.keep(session, kept, stored);

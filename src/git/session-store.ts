@@ -19,14 +19,14 @@ const maxBytes = 512 << 20;
  * A session as a commit: `info.json` and one file per message, so that a conversation that went on adds a few small objects. The
  * same session always becomes the same commit.
  */
-export function addSession(writer: PackWriter, { generation, updatedAt, document }: StoredSession): string {
+export function addSession(writer: PackWriter, { generation, updatedAt, stamp, document }: StoredSession): string {
   const { info, messages } = portable(document);
   const blob = (value: unknown): string => writer.add('blob', Buffer.from(`${JSON.stringify(value)}\n`, 'utf8'));
   const file = (name: string, value: unknown) => ({ name, mode: modes.file, oid: blob(value) });
   const list = messages.map((message, i) => file(`${String(i).padStart(6, '0')}.json`, message));
   const folder = { name: 'messages', mode: modes.tree, oid: writer.add('tree', formatTree(list)) };
   const tree = writer.add('tree', formatTree([file('info.json', info), folder]));
-  const facts = { session: info.id, generation, updatedAt, messages: messages.length };
+  const facts = { session: info.id, generation, updatedAt, stamp, messages: messages.length };
   return writer.add('commit', encodeCommit(tree, `session ${info.id}\n\n${JSON.stringify(facts)}\n`, updatedAt));
 }
 
@@ -34,6 +34,7 @@ export interface SessionFacts {
   session: string;
   generation: StoredSession['generation'];
   updatedAt: number;
+  stamp: string;
 }
 
 /** null when the commit is no session of this id. */
@@ -51,9 +52,10 @@ export async function sessionFacts(
   } catch {
     return null; // not written by us
   }
-  const { generation, updatedAt } = facts;
+  const { generation, updatedAt, stamp } = facts;
   if (facts.session !== session || (generation !== 'v1' && generation !== 'v2')) return null;
-  return { session, generation, updatedAt: typeof updatedAt === 'number' ? updatedAt : 0, tree };
+  const time = typeof updatedAt === 'number' && updatedAt >= 0 ? updatedAt : 0;
+  return { session, generation, updatedAt: time, stamp: typeof stamp === 'string' ? stamp.slice(0, 64) : '', tree };
 }
 
 /** Throws `untrusted-tree` when it is not whole, or not a session. */
@@ -82,7 +84,8 @@ export async function readSession(reader: ObjectReader, commit: string, session:
   const messages: unknown[] = [];
   for (const file of files) messages.push(await parse(file.oid));
   const document = checkDocument({ info: await parse(info.oid), messages }, session);
-  return { generation: facts.generation, updatedAt: facts.updatedAt, document };
+  const { generation, updatedAt, stamp } = facts;
+  return { generation, updatedAt, stamp, document };
 }
 
 /** The session that came with a fetched checkpoint, or was pushed with one of our own. */
