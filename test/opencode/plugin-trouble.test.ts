@@ -1,4 +1,4 @@
-import { readFile, rm, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { until } from '../rig/opencode';
@@ -82,6 +82,80 @@ describe.each(generations)('trouble on OpenCode %s', (generation) => {
       await writeFile(join(folder, 'snapshots.git', 'objects'), 'gone');
       await server.turn(session, 'work on a broken store', [{ tools: [write('a.txt', 'three\n')] }, { text: 'Done.' }]);
       expect(await readFile(join(server.workspace, 'a.txt'), 'utf8')).toBe('three\n');
+    } finally {
+      await rig.dispose();
+    }
+  });
+
+  it('makes each point once though it is installed twice, and a budget that is too short holds up nobody', async () => {
+    const rig = await PluginRig.start({ generation, files: { 'a.txt': 'one\n' }, stopped: true });
+    try {
+      const { server } = rig;
+      const global = join(server.home, 'config', 'opencode', 'plugins');
+      await mkdir(global, { recursive: true });
+      const own = join(server.workspace, '.opencode', 'plugins', 'opencode-checkpoints.js');
+      await copyFile(own, join(global, 'opencode-checkpoints.js'));
+      await server.start();
+      const session = await server.createSession('Twice');
+      await server.turn(session, 'change it', [{ tools: [write('a.txt', 'two\n')] }, { text: 'Done.' }]);
+      const once = await rig.eventually(session, (all) => all.at(-1)?.trigger === 'idle', 'the idle point');
+      expect(once.map(({ trigger }) => trigger)).toEqual(['turn', 'idle']);
+
+      await writeFile(
+        join(server.workspace, '.opencode', 'checkpoints.json'),
+        JSON.stringify({ captureBudget: '1 ms' }),
+      );
+      await server.turn(session, 'change it again', [{ tools: [write('a.txt', 'three\n')] }, { text: 'Done.' }]);
+      expect(await readFile(join(server.workspace, 'a.txt'), 'utf8')).toBe('three\n');
+      // Nobody waited, but what was begun is finished, and says that it may hold later content.
+      const late = await rig.eventually(
+        session,
+        (all) => all.length > once.length && all.slice(once.length).some(({ metadata }) => metadata['late'] === true),
+        'a point that came late',
+      );
+      expect(await rig.at(late[0], 'a.txt')).toBe('one\n');
+    } finally {
+      await rig.dispose();
+    }
+  });
+
+  it('keeps what was named through sixty prompts', async () => {
+    const rig = await PluginRig.start({
+      generation,
+      files: { 'a.txt': 'one\n', '.opencode/checkpoints.json': '{"maxCheckpoints":5}' },
+    });
+    try {
+      const { server } = rig;
+      const session = await server.createSession('Sixty');
+      await server.turn(session, 'begin', [
+        { tools: [call('checkpoint_save', { title: 'Long work', snapshotName: 'the plan' })] },
+        { tools: [call('checkpoint_create', { name: 'the start' })] },
+        { text: 'ok' },
+      ]);
+      for (let i = 1; i <= 60; i++) {
+        const tools = i % 10 === 0 ? [{ tools: [write('a.txt', `${i}\n`)] }] : [];
+        await server.turn(session, `prompt ${i}`, [...tools, { text: 'ok' }]);
+      }
+      await server.turn(session, 'look', [
+        { tools: [call('checkpoint_load_snapshot', { name: 'the plan' })] },
+        { text: 'ok' },
+      ]);
+      expect(JSON.parse(rig.answers()[0] ?? '')).toMatchObject({ task: { title: 'Long work' } });
+      const { left, content } = await rig.open(async (workspace) => {
+        const turns = (await workspace.list()).filter(({ trigger }) => trigger === 'turn').length;
+        expect(turns).toBe(62);
+        await workspace.prune();
+        const start = await workspace.resolve('the start');
+        return {
+          left: await workspace.list(),
+          content: Buffer.from(await workspace.cat(start.id, 'a.txt')).toString(),
+        };
+      });
+      expect(content).toBe('one\n');
+      const names = left.map(({ name }) => name);
+      expect(names).toContain('the plan');
+      expect(names).toContain('the start');
+      expect(left.filter(({ trigger }) => trigger === 'turn').length).toBeLessThanOrEqual(5);
     } finally {
       await rig.dispose();
     }
