@@ -31,10 +31,12 @@ export const backUpNow = async (services: Needs): Promise<void> => {
   const api = await withDestination(services);
   if (api === undefined) return;
   const run = (startAnew: boolean): Promise<BackupReport> =>
-    withCancel('Backing up sessions', ({ signal, report }) => {
-      const end = api.onDidChangeStatus(({ running }) => running !== null && report(running));
-      return api.run({ signal, startAnew }).finally(end);
-    });
+    services.backup.answering(() =>
+      withCancel('Backing up sessions', ({ signal, report }) => {
+        const end = api.onDidChangeStatus(({ running }) => running !== null && report(running));
+        return api.run({ signal, startAnew }).finally(end);
+      }),
+    );
   let report = await run(false);
   if (report.problem?.trouble === 'destination-missing' && (await wantsAnew(report))) report = await run(true);
   await tell(services, report);

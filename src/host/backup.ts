@@ -25,6 +25,7 @@ export class Backup implements vscode.Disposable {
   private lookedAt = 0;
   private looking: Promise<void> | undefined;
   private last: BackupStatus | null = null;
+  private asked = 0;
 
   constructor(
     private readonly workspaces: Workspaces,
@@ -43,6 +44,21 @@ export class Backup implements vscode.Disposable {
   /** As it was last seen; null before anybody looked. */
   get status(): BackupStatus | null {
     return this.last;
+  }
+
+  /** Somebody asked for a run and is told how it ends. */
+  get isAsked(): boolean {
+    return this.asked > 0;
+  }
+
+  /** For what somebody asked for. */
+  async answering<T>(work: () => Promise<T>): Promise<T> {
+    this.asked += 1;
+    try {
+      return await work();
+    } finally {
+      this.asked -= 1;
+    }
   }
 
   /** Whether the events of a server are heard now. */

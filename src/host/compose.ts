@@ -2,6 +2,7 @@ import { realpath } from 'node:fs/promises';
 import * as vscode from 'vscode';
 import { offerOldData } from './actions-import';
 import { Backup } from './backup';
+import { BackupWarning } from './backup-warning';
 import { registerCommands, updateUndoContext } from './commands';
 import { ChangeDecorations } from './decorations';
 import { extensionApi, type ExtensionApi } from './extension-api';
@@ -89,6 +90,7 @@ export const compose = (context: vscode.ExtensionContext): Host => {
     watch,
     states,
     backup,
+    new BackupWarning(backup),
     trackContext(workspaces, tree),
     vscode.window.registerFileDecorationProvider(new ChangeDecorations()),
     vscode.workspace.registerFileSystemProvider(snapshotScheme, new SnapshotFileSystem(workspaces), {

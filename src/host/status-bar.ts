@@ -91,6 +91,7 @@ export class StatusBar implements vscode.Disposable {
       if (partial) tooltip.appendText('\nNot whole: some files could not be read.');
       this.addBackup(tooltip);
       this.item.tooltip = tooltip;
+      if (unsaved) this.item.command = commands.showBackupStatus;
       this.item.accessibilityInformation = {
         label: `Last checkpoint ${relativeTime(newest.createdAt, Date.now(), vscode.env.language)} ${counts(newest.files)}`,
       };

@@ -3,9 +3,10 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as vscode from 'vscode';
-import type { RestorePreview } from '../../src/backup/api';
+import type { BackupStatus, BackupTrouble, RestorePreview } from '../../src/backup/api';
 import { loadConfig } from '../../src/core/config';
 import { sessionItems } from '../../src/host/backup-picker';
+import { BackupWarning } from '../../src/host/backup-warning';
 import { commands, section, settings } from '../../src/host/ids';
 import {
   activate,
@@ -86,6 +87,44 @@ describe('session backup', () => {
       await workspaces.close();
       workspaces.dispose();
     }
+  });
+
+  it('says once that it does not work, again only after it did, and not to somebody who is told anyway', async () => {
+    const changed = new vscode.EventEmitter<void>();
+    const well: BackupStatus = {
+      ...{ path: '/drive', source: 'setting', state: 'idle', running: null, problem: null, suggestions: [] },
+      ...{ sessions: 1, ownSessions: 1, deletedSessions: 0, bytes: 1, machines: 1, runs: 1 },
+      ...{ lastRunAt: null, lastSuccessAt: null },
+    };
+    const failing = (trouble: BackupTrouble): BackupStatus => ({
+      ...well,
+      state: 'problem',
+      problem: { trouble, message: 'It is so.', at: '' },
+    });
+    const watched = { status: well as BackupStatus | null, isAsked: false, onDidChange: changed.event };
+    const warning = new BackupWarning(watched);
+    const tell = (status: BackupStatus, isAsked = false): void => {
+      Object.assign(watched, { status, isAsked });
+      changed.fire();
+    };
+    const asked = await answering([undefined, undefined], async () => {
+      tell(failing('destination-missing'));
+      tell(failing('destination-missing'));
+      tell({ ...failing('destination-missing'), state: 'running' });
+      tell(failing('busy'));
+      tell(failing('destination-missing'));
+      tell(failing('destination-full'), true);
+      tell(well);
+      tell(failing('destination-missing'));
+    });
+    assert.equal(asked.length, 2);
+    for (const { kind, message, items } of asked) {
+      assert.equal(kind, 'warning');
+      assert.match(message, /^Sessions are not backed up\. It is so\. Connect the drive/);
+      assert.deepEqual(items, ['Show Status', 'Choose Another Folder']);
+    }
+    warning.dispose();
+    changed.dispose();
   });
 
   it('shows sessions by what became of them, and ticks what is missing here', () => {
