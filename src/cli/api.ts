@@ -21,7 +21,7 @@ export async function openWorkspace(options: OpenOptions): Promise<CheckpointsAp
   const api = programApi(async () => {
     const { workspace } = await openFor(globals, { index: true }, async (folder, root) => {
       connection ??= await openSessions(globals, root, folder);
-      return connection.gateway();
+      return connection;
     });
     return workspace;
   });

@@ -5,11 +5,11 @@ import { loadConfig } from '../core/config';
 import { GatewayConversation } from '../core/conversation';
 import { CheckpointsError } from '../core/errors';
 import type { QueryIndex } from '../core/ports';
-import type { SessionGateway } from '../core/sessions';
 import { TaskService } from '../core/task-service';
 import { TaskStore } from '../core/task-store';
 import type { Opened, OpenNeeds } from './command';
 import type { Globals } from './globals';
+import type { Sessions } from './sessions';
 
 /** In a build it lies beside the bundle. */
 const wasm = path.join(__dirname, 'sql-wasm.wasm');
@@ -21,7 +21,7 @@ const wasm = path.join(__dirname, 'sql-wasm.wasm');
 export async function openFor(
   globals: Pick<Globals, 'cwd'>,
   needs: OpenNeeds,
-  sessions: (folder: string, root: string) => Promise<SessionGateway>,
+  sessions: (folder: string, root: string) => Promise<Sessions>,
 ): Promise<Opened> {
   await checkFolder(globals.cwd);
   const { openWorkspace } = await import('../git/open');
@@ -29,7 +29,13 @@ export async function openFor(
   const workspace = await openWorkspace({
     directory: globals.cwd,
     task: (folder, root) => (task = taskOf(folder, root)),
-    conversation: (folder, root, stored) => new GatewayConversation(root, () => sessions(folder, root), stored),
+    conversation: (folder, root, stored) =>
+      new GatewayConversation(
+        root,
+        async () => (await sessions(folder, root)).gateway(),
+        stored,
+        async () => (await sessions(folder, root)).running(),
+      ),
     ...(needs.index && existsSync(wasm) ? { index: openIndex } : {}),
   });
   return {

@@ -50,16 +50,23 @@ class Running implements Invocation {
   }
 
   sessions(workspace: WorkspaceApi): Promise<SessionGateway> {
-    return this.connect(workspace.folder, workspace.root);
+    return this.connect(workspace.folder, workspace.root).then((sessions) => sessions.gateway());
   }
 
-  private async connect(folder: string, root: string): Promise<SessionGateway> {
+  private async connect(folder: string, root: string): Promise<Sessions> {
     if (!this.connection) {
-      this.output.progress('Connecting to OpenCode…');
-      this.connection = await openSessions(this.globals, root, folder);
+      const sessions = await openSessions(this.globals, root, folder);
+      this.connection = {
+        gateway: () => {
+          this.output.progress('Connecting to OpenCode…');
+          return sessions.gateway();
+        },
+        running: () => sessions.running(),
+        close: () => sessions.close(),
+      };
       this.opened.push(this.connection);
     }
-    return this.connection.gateway();
+    return this.connection;
   }
 
   async confirm(question: string): Promise<void> {

@@ -8,6 +8,8 @@ import type { Globals } from './globals';
 /** OpenCode's server as the command line finds it: closed when the command is done. */
 export interface Sessions {
   gateway(): Promise<SessionGateway>;
+  /** One that runs already; starts nothing. */
+  running(): Promise<SessionGateway | null>;
   close(): Promise<void>;
 }
 

@@ -11,6 +11,8 @@ export interface ConversationPort {
   plan(target: Checkpoint): Promise<ConversationPlan>;
   /** Throws `session-busy` while the server works on it. */
   refuseBusy(target: Checkpoint): Promise<void>;
+  /** The same for files alone, where a server runs anyway: none is started for it, and one that does not answer forbids nothing. */
+  refuseAtWork(sessions: readonly string[]): Promise<void>;
   /** The last step of a restore: it leaves the original session alone, and either the whole fork is there or none. */
   fork(target: Checkpoint, done: RestoredFiles | null): Promise<{ id: string }>;
   /** A session to be kept or sent elsewhere; null when it surely is as it was with this stamp. Throws `session-missing`. */
@@ -33,6 +35,8 @@ export class GatewayConversation implements ConversationPort {
     private readonly gateway: () => Promise<SessionGateway>,
     /** Sessions that OpenCode does not have (yet, or any more). */
     private readonly stored: StoredSessions | null = null,
+    /** A server that runs already. */
+    private readonly running: () => Promise<SessionGateway | null> = () => Promise.resolve(null),
   ) {}
 
   async plan(target: Checkpoint): Promise<ConversationPlan> {
@@ -83,16 +87,17 @@ export class GatewayConversation implements ConversationPort {
   }
 
   async refuseBusy(target: Checkpoint): Promise<void> {
-    const { id } = anchorOf(target);
-    const gateway = await this.gateway();
+    await refuseBusySession(await this.gateway(), anchorOf(target).id);
+  }
+
+  async refuseAtWork(sessions: readonly string[]): Promise<void> {
     try {
-      if ((await gateway.busy(id)) !== 'busy') return;
+      const gateway = await this.running();
+      if (gateway) for (const session of sessions) await refuseBusySession(gateway, session);
     } catch (error) {
-      // A session that is gone is not at work; a fork of it may still have the messages.
-      if (CheckpointsError.is(error, 'session-missing')) return;
-      throw error;
+      // Whoever cannot be asked forbids nothing: files can be restored without any OpenCode.
+      if (!CheckpointsError.is(error) || CheckpointsError.is(error, 'session-busy')) throw error;
     }
-    throw new CheckpointsError('session-busy', `Session ${id} is at work`, { details: { session: id } });
   }
 
   async fork(target: Checkpoint, done: RestoredFiles | null): Promise<{ id: string }> {
@@ -135,6 +140,17 @@ export class GatewayConversation implements ConversationPort {
     const messageId = at < 0 ? null : ((await gateway.messages(copy.id))[at]?.id ?? null);
     return { ...anchor, id: copy.id, messageId };
   }
+}
+
+async function refuseBusySession(gateway: SessionGateway, id: string): Promise<void> {
+  try {
+    if ((await gateway.busy(id)) !== 'busy') return;
+  } catch (error) {
+    // A session that is gone is not at work; a fork of it may still have the messages.
+    if (CheckpointsError.is(error, 'session-missing')) return;
+    throw error;
+  }
+  throw new CheckpointsError('session-busy', `Session ${id} is at work`, { details: { session: id } });
 }
 
 function anchorOf(target: Checkpoint): SessionAnchor {

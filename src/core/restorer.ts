@@ -188,8 +188,18 @@ export class Restorer {
       // What can be known beforehand is known before any file is touched.
       await this.talk().plan(job.target);
       if (!job.options.force) await this.talk().refuseBusy(job.target);
+    } else if (job.scope.includes('files') && !job.options.force) {
+      await this.conversation?.refuseAtWork(await this.sessionsAtStake(job.target));
     }
     return this.store.exclusively(job.operation, lockWaitMs, job.options.signal, () => this.runAlone(job));
+  }
+
+  /** The one that goes back, and the one that worked here last: an agent at work would change the files again meanwhile. */
+  private async sessionsAtStake(target: Checkpoint): Promise<string[]> {
+    const newest = [...this.store.refs().keys()].sort().at(-1);
+    const [last] = newest ? await this.store.read([newest]) : [];
+    const ids = [target, last].flatMap((checkpoint) => checkpoint?.session?.id ?? []);
+    return [...new Set(ids)];
   }
 
   private async runAlone(job: RestoreJob): Promise<RestoreResult> {

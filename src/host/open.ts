@@ -51,7 +51,12 @@ export const workspaceOpener = (extension: vscode.Uri, log: vscode.LogOutputChan
       task: (folder, root) => partsOf(folder, root).task,
       conversation: (folder, root, stored) => {
         const { sessions } = partsOf(folder, root);
-        return new GatewayConversation(root, () => sessions.gateway(), stored);
+        return new GatewayConversation(
+          root,
+          () => sessions.gateway(),
+          stored,
+          () => sessions.running(),
+        );
       },
       log: (message) => log.info(message),
     });

@@ -57,6 +57,14 @@ export class Connector {
     return this.current && (await this.isThere(this.current)) ? this.current.gateway : null;
   }
 
+  /** A server that runs already, ours or another's; null when there is none. Starts nothing; throws when a named one is silent. */
+  async running(): Promise<SessionGateway | null> {
+    const inUse = await this.inUse();
+    if (inUse) return inUse;
+    const server = await findServer(this.options);
+    return server && gatewayFor(server, this.options);
+  }
+
   /** The command that shows a session of this server in a terminal. */
   async terminal(session: string, directory: string): Promise<TerminalCommand> {
     await this.gateway();

@@ -146,6 +146,8 @@ describe.each(generations)('the command line and a conversation on %s', (generat
     const { session } = await twoTurns('busy');
     await server.prompt(session, 'busy: long', [{ text: 'Wait.', hangMs: 60_000 }]);
     expect(await refusal(['restore', 'busy', '--scope', 'files,conversation'])).toBe('session-busy');
+    // An agent at work would change the files again while they are restored.
+    expect(await refusal(['restore', 'busy', '--scope', 'files'])).toBe('session-busy');
     expect(read()).toBe('second\n');
     const { result } = await answer<{ result: RestoreResult }>([
       'restore',
