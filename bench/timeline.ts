@@ -56,8 +56,10 @@ export async function benchTimeline({ rows, steps, json }: TimelineOptions): Pro
       });
     }
     const filtered = round(await page.evaluate(filterOnce, 'module 36'));
-    const heap = await page.evaluate(() => (performance as { memory?: { usedJSHeapSize: number } }).memory);
-    const heapMb = heap ? round(heap.usedJSHeapSize / 2 ** 20) : null;
+    const devtools = await page.context().newCDPSession(page);
+    await devtools.send('HeapProfiler.collectGarbage');
+    const { usedSize } = await devtools.send('Runtime.getHeapUsage');
+    const heapMb = round(usedSize / 2 ** 20);
     const machine = { cpus: cpus().length, cpu: cpus()[0]?.model ?? '', load: round(loadavg()[0] ?? 0) };
     const report = { rows, machine, opened, filtered, heapMb, scrolling: results };
     process.stdout.write(json ? `${JSON.stringify(report)}\n` : text(report));
@@ -110,13 +112,13 @@ function text(report: {
   machine: { cpus: number; cpu: string; load: number };
   opened: number;
   filtered: number;
-  heapMb: number | null;
+  heapMb: number;
   scrolling: Frames[];
 }): string {
   const { machine, scrolling } = report;
   return [
     `timeline page, ${report.rows} checkpoints; ${machine.cpus} x ${machine.cpu}, load ${machine.load}`,
-    `opened in ${report.opened} ms, filtered in ${report.filtered} ms, heap ${report.heapMb ?? '?'} MB`,
+    `opened in ${report.opened} ms, filtered in ${report.filtered} ms, heap ${report.heapMb} MB`,
     '',
     'step   frames  median    p95  worst  long   script: median    p95  worst   (ms)',
     ...scrolling.map(({ step, frames, median, p95, worst, long, work }) =>

@@ -52,16 +52,18 @@ export const openChangeDiff = async (
   { root, checkpoint }: Target,
   previous: Checkpoint | undefined,
   { path, from }: Change,
+  options: vscode.TextDocumentShowOptions = {},
 ): Promise<void> => {
   const file = root.toUri(path);
   const unchanged = (await root.api.diff(checkpoint.id, undefined, { paths: [path] })).changes.length === 0;
-  if (!unchanged || previous === undefined) return openWorkingDiff({ root, checkpoint }, path);
+  if (!unchanged || previous === undefined) return openWorkingDiff({ root, checkpoint }, path, options);
   const before = from ?? path;
   const [then, now] = await Promise.all([root.api.stat(previous.id, before), exists(file)]);
   await show(
     then === null ? nothingUri(file) : snapshotUri(previous.id, root.toUri(before)),
     now ? file : nothingUri(file),
     `${basename(path)} (before ${shortTitle(checkpoint)} ↔ ${now ? 'Working File' : 'deleted'})`,
+    options,
   );
 };
 

@@ -1,7 +1,7 @@
 import * as vscode from 'vscode';
 import { CheckpointsError } from '../core/errors';
 import type { Target } from './diff';
-import { contextKeys } from './ids';
+import { commands, contextKeys } from './ids';
 import { shortTitle } from './labels';
 import { snapshotUri } from './uris';
 import type { Workspaces } from './workspaces';
@@ -13,6 +13,7 @@ import type { Workspaces } from './workspaces';
 export class Gutter implements vscode.Disposable {
   private source: vscode.SourceControl | undefined;
   private chosen: Target | undefined;
+  private item: vscode.StatusBarItem | undefined;
 
   constructor(private readonly workspaces: Workspaces) {}
 
@@ -21,7 +22,7 @@ export class Gutter implements vscode.Disposable {
   }
 
   async show(target: Target): Promise<void> {
-    this.source?.dispose();
+    this.dispose();
     this.chosen = target;
     const { root, checkpoint } = target;
     const source = vscode.scm.createSourceControl('opencodeCheckpoints', `Checkpoint: ${shortTitle(checkpoint)}`);
@@ -35,6 +36,7 @@ export class Gutter implements vscode.Disposable {
       },
     };
     this.source = source;
+    this.item = statusItem(shortTitle(checkpoint, 24));
     await vscode.commands.executeCommand('setContext', contextKeys.gutter, true);
   }
 
@@ -57,5 +59,18 @@ export class Gutter implements vscode.Disposable {
   dispose(): void {
     this.source?.dispose();
     this.source = undefined;
+    this.item?.dispose();
+    this.item = undefined;
   }
 }
+
+/** Without a file open nothing else would tell that it is on, and nothing how to be rid of it. */
+const statusItem = (title: string): vscode.StatusBarItem => {
+  const item = vscode.window.createStatusBarItem('opencodeCheckpoints.gutter', vscode.StatusBarAlignment.Left, -1);
+  item.name = 'Checkpoint in Gutter';
+  item.text = `$(diff-single) ${title}`;
+  item.tooltip = `The gutter of each editor shows what changed since “${title}”. Click to hide it again.`;
+  item.command = commands.stopGutter;
+  item.show();
+  return item;
+};

@@ -1,6 +1,8 @@
 import * as vscode from 'vscode';
-import { openWorkingDiff, type Target } from './diff';
+import { previousOf } from './actions-compare';
+import { openChangeDiff, type Target } from './diff';
 import { snapshotScheme } from './ids';
+import { pathMatcher } from './path-match';
 import { parseQuery } from './search-query';
 
 /** Arrow keys run through rows faster than diffs can be drawn. */
@@ -46,10 +48,12 @@ export class SearchPreview implements vscode.Disposable {
   private async open(target: Target, query: string, wanted: () => boolean): Promise<void> {
     const { path: asked } = parseQuery(query, Date.now());
     const changes = await target.root.api.changes(target.checkpoint.id);
-    const found = changes.find(({ path }) => asked !== undefined && path.includes(asked.replaceAll('*', '')));
+    const touches = asked === undefined ? () => false : pathMatcher(asked);
+    const found = changes.find(({ path }) => touches(path));
     const change = found ?? changes.find(({ binary }) => !binary);
+    const previous = await previousOf(target);
     if (change === undefined || !wanted()) return;
     this.shown = true;
-    await openWorkingDiff(target, change.path, { preserveFocus: true });
+    await openChangeDiff(target, previous, change, { preserveFocus: true });
   }
 }

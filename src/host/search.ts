@@ -1,6 +1,7 @@
 import * as vscode from 'vscode';
 import { compareWithWorking, type Target } from './diff';
 import { commands } from './ids';
+import { pathMatcher } from './path-match';
 import { type CheckpointItem, checkpointItem, newestFirst } from './picker';
 import { parseQuery } from './search-query';
 import { SearchPreview } from './search-preview';
@@ -41,7 +42,9 @@ export const search = (services: Services): void => {
     pick.busy = true;
     try {
       const items = await find(services, pick.value);
-      if (number === asked) pick.items = items;
+      if (number !== asked) return;
+      pick.items = items;
+      pick.title = items.length === 0 ? 'Search Checkpoints: nothing found' : 'Search Checkpoints';
     } catch (error) {
       services.log.error(String(error));
       pick.title = `Search Checkpoints: ${error instanceof Error ? error.message : String(error)}`;
@@ -86,11 +89,15 @@ export const search = (services: Services): void => {
 };
 
 const find = async ({ workspaces }: Services, text: string): Promise<CheckpointItem[]> => {
-  const { unknown, ...filter } = parseQuery(text, Date.now());
+  const { unknown, path, ...filter } = parseQuery(text, Date.now());
+  const touches = path === undefined ? () => true : pathMatcher(path);
   const roots = await workspaces.all();
   const found = await Promise.all(
     roots.map(async (root) =>
-      (await root.api.list({ ...filter, limit })).map((checkpoint): Target => ({ root, checkpoint })),
+      // Only the host knows what part of a path may mean, so it counts after that.
+      (await root.api.list(path === undefined ? { ...filter, limit } : filter))
+        .filter(({ files }) => path === undefined || files.paths.some(touches))
+        .map((checkpoint): Target => ({ root, checkpoint })),
     ),
   );
   const items = found

@@ -3,13 +3,14 @@ import { CheckpointsError } from '../core/errors';
 import type { CheckpointId } from '../core/model';
 import type { DetailsSource, TimelineBackend, TimelineSource } from '../protocol/connect';
 import type { ActionResult, FindQuery, TimelineAction } from '../protocol/timeline';
-import { comparePair, comparePrevious, previousOf } from './actions-compare';
+import { comparePair, comparePrevious, compareSessionStart, compareTurn, previousOf } from './actions-compare';
 import { openSessionOf, startServer } from './actions-session';
 import { copyId, describe, removeTargets, rename, setPinned } from './actions-edit';
 import { createCheckpoint, createNamed } from './actions-create';
 import { compareWithWorking, openPreviousDiff, openWorkingDiff, type Target } from './diff';
 import { commands, section } from './ids';
 import { explain, showError } from './notifications';
+import { pathMatcher } from './path-match';
 import type { Root } from './root';
 import { reveal } from './search';
 import type { Services } from './services';
@@ -56,11 +57,9 @@ export class HostTimeline implements TimelineBackend {
 
   async find(workspace: string | null, query: FindQuery): Promise<CheckpointId[]> {
     const root = await this.root(workspace);
-    const found = await root.api.list({
-      ...(query.text === undefined ? {} : { search: query.text }),
-      ...(query.file === undefined ? {} : { path: query.file }),
-    });
-    return found.map((checkpoint) => checkpoint.id);
+    const found = await root.api.list(query.text === undefined ? {} : { search: query.text });
+    const touches = query.file === undefined ? null : pathMatcher(query.file);
+    return found.filter(({ files }) => touches === null || files.paths.some(touches)).map(({ id }) => id);
   }
 
   async act(workspace: string | null, action: TimelineAction): Promise<ActionResult['outcome']> {
@@ -103,6 +102,12 @@ export class HostTimeline implements TimelineBackend {
         return sayWhenSame(await compareWithWorking(await at(action.id)));
       case 'comparePrevious':
         return comparePrevious(services, action.id);
+      case 'compareSessionStart':
+        return compareSessionStart(services, action.id);
+      case 'compareTurn':
+        return compareTurn(services, action.id);
+      case 'showInGutter':
+        return services.gutter.show(await at(action.id));
       case 'compare':
         return comparePair(await at(action.from), await at(action.to));
       case 'openDiff': {
@@ -168,6 +173,9 @@ const idOf = (root: Root): string => root.api.root;
 const viewing = new Set<TimelineAction['type']>([
   'compareWorking',
   'comparePrevious',
+  'compareSessionStart',
+  'compareTurn',
+  'showInGutter',
   'compare',
   'openDiff',
   'openFile',

@@ -47,6 +47,9 @@ const actions: ActionReaders = {
   revertTurn: (f) => ({ type: 'revertTurn', id: id(f['id']) }),
   compareWorking: (f) => ({ type: 'compareWorking', id: id(f['id']) }),
   comparePrevious: (f) => ({ type: 'comparePrevious', id: id(f['id']) }),
+  compareSessionStart: (f) => ({ type: 'compareSessionStart', id: id(f['id']) }),
+  compareTurn: (f) => ({ type: 'compareTurn', id: id(f['id']) }),
+  showInGutter: (f) => ({ type: 'showInGutter', id: id(f['id']) }),
   compare: (f) => ({ type: 'compare', from: id(f['from']), to: id(f['to']) }),
   openDiff: (f) => ({
     type: 'openDiff',

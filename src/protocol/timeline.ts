@@ -120,6 +120,10 @@ export type TimelineAction =
   | { type: 'revertTurn'; id: CheckpointId }
   | { type: 'compareWorking'; id: CheckpointId }
   | { type: 'comparePrevious'; id: CheckpointId }
+  | { type: 'compareSessionStart'; id: CheckpointId }
+  | { type: 'compareTurn'; id: CheckpointId }
+  /** Change bars in the editors, against this one. */
+  | { type: 'showInGutter'; id: CheckpointId }
   | { type: 'compare'; from: CheckpointId; to: CheckpointId }
   | { type: 'openDiff'; id: CheckpointId; path: string; against: 'previous' | 'working' }
   | { type: 'openFile'; path: string }

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { filesBelow, pathTree, type PathFolder } from '../../../src/host/file-tree';
 import { hunksBetween, hunksInSelection, splitLines } from '../../../src/host/hunks';
+import { pathMatcher } from '../../../src/host/path-match';
 import { parseQuery } from '../../../src/host/search-query';
 
 describe('hunks', () => {
@@ -105,5 +106,23 @@ describe('parseQuery', () => {
       search: 'ok',
       unknown: ['trigger:nope', 'since:whenever'],
     });
+  });
+});
+
+describe('pathMatcher', () => {
+  it.each([
+    ['receipt', 'src/checkout/receipt.ts', true],
+    ['Checkout/re', 'src/checkout/receipt.ts', true],
+    ['./src', 'src/a.ts', true],
+    ['src\\checkout', 'src/checkout/pay.ts', true],
+    ['pay', 'src/cart.ts', false],
+    ['*.ts', 'src/checkout/pay.ts', true],
+    ['*.ts', 'src/pay.tsx', false],
+    ['src/*.ts', 'src/checkout/pay.ts', false],
+    ['src/**/*.ts', 'src/checkout/pay.ts', true],
+    ['src/**/*.ts', 'src/pay.ts', true],
+    ['a+(b)*', 'a+(b)c', true],
+  ])('%s and %s', (typed, path, expected) => {
+    expect(pathMatcher(typed)(path)).toBe(expected);
   });
 });

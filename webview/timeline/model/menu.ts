@@ -25,6 +25,11 @@ export function menuFor(row: TimelineRow, marks: readonly TimelineRow[]): MenuEn
     separator,
     item('Compare with Working Files', 'compare-changes', { type: 'compareWorking', id }, 'Ctrl+Enter'),
     item('Compare with Previous', 'diff', { type: 'comparePrevious', id }),
+    ...(row.session === undefined
+      ? []
+      : [item('Compare with Session Start', 'diff-multiple', { type: 'compareSessionStart', id })]),
+    ...(row.turn === undefined ? [] : [item('Show Changes of This Turn', 'comment', { type: 'compareTurn', id })]),
+    item('Show Changes in Gutter', 'diff-single', { type: 'showInGutter', id }),
     ...(other ? [item(`Compare with “${other.title}”`, 'git-compare', compareInOrder(row, other))] : []),
     item(marked ? 'Unmark' : 'Mark to Compare', marked ? 'circle-slash' : 'target', { type: 'mark', id }, 'Space'),
     separator,
