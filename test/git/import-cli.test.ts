@@ -1,4 +1,5 @@
-import { mkdirSync, readFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Checkpoint } from '../../src/core/model';
@@ -66,6 +67,30 @@ describe('import --from', () => {
     put(file, readFileSync(file, 'utf8').replace('Mine', 'Theirs'));
     const second = await desk.answer<ImportReport>(['import', '--from', 's2']);
     expect(second.imported.map(({ title }) => title)).toEqual(['Task: Theirs']);
+  });
+
+  it('is finished by the next run when it was killed', async () => {
+    const total = 300;
+    await oldDatabase(
+      database(),
+      Array.from({ length: total }, (_, i) => ({ id: i + 1, created_at: 1_760_000_000_000 + i, metadata: mine() })),
+    );
+    const { store } = await desk.answer<{ store: string }>(['stats']);
+    const refs = path.join(store, 'snapshots.git/refs/checkpoints');
+    const child = spawn(process.execPath, [program(), 'import', '--from', 's1'], { cwd: desk.root, env: desk.env });
+    const ended = new Promise((done) => child.on('exit', done));
+    // In the middle of it, or, on a very fast machine, right after it.
+    while (child.exitCode === null && !(existsSync(refs) && readdirSync(refs).length > 0))
+      await new Promise((next) => setTimeout(next, 1));
+    child.kill('SIGKILL');
+    await ended;
+    const there = (await list()).length;
+    // At most a lock of the dead is left, and that is taken away.
+    const { problems } = await desk.answer<{ problems: Array<{ repaired: boolean }> }>(['doctor', '--repair']);
+    expect(problems.filter(({ repaired }) => !repaired)).toEqual([]);
+    const { imported } = await desk.answer<ImportReport>(['import', '--from', 's1']);
+    expect(there + imported.length).toBe(total);
+    expect(await list()).toHaveLength(total);
   });
 
   it('refuses what it does not know, and what is not there', async () => {
