@@ -11,7 +11,7 @@ import { lookAt, pushRefs, type PushJob, type RefMove } from './push';
 import type { Scratch } from './scratch';
 import { SessionSender } from './session-sender';
 import { checkpointRefs, type GitStore } from './store';
-import type { Address } from './transport';
+import { isVanished, type Address } from './transport';
 import { checkpointRef, originName, placeOf, sessionRef, thisOrigin, type WireRef } from './wire';
 
 export interface SyncParts {
@@ -49,11 +49,19 @@ export class Publisher {
   ) {}
 
   async run(options: PushOptions): Promise<PushResult> {
+    let last: unknown;
     for (let attempt = 0; attempt < attempts; attempt++) {
-      const result = await this.once(options);
-      if (result) return result;
+      try {
+        const result = await this.once(options);
+        if (result) return result;
+        last = new CheckpointsError('busy', `Others keep changing this part of ${this.address.shown}. Try again.`);
+      } catch (error) {
+        // A checkpoint was deleted, and its content freed, while it was being sent: what is left is sent.
+        if (!CheckpointsError.is(error, 'store-broken') && !isVanished(error)) throw error;
+        last = error;
+      }
     }
-    throw new CheckpointsError('busy', `Others keep changing this part of ${this.address.shown}. Try again.`);
+    throw last;
   }
 
   /** null when the remote changed between looking and pushing. */

@@ -89,6 +89,11 @@ export async function examine(
         } else out.accepted.push({ ref, record: await examineOne(reader, trees, ref, known) });
       } catch (error) {
         if (!CheckpointsError.is(error)) throw error;
+        // What is missing may have been the store's, and cleaned up since.
+        if (error.reason === 'store-broken' && !scratch.alone)
+          throw new CheckpointsError('conflict', 'The store was cleaned up while this was coming in.', {
+            cause: error,
+          });
         out.refused.push({ id: ref.id, origin: ref.origin, reason: error.message });
       }
       onProgress(out.accepted.length + out.sessions.length + out.refused.length, total);

@@ -15,9 +15,11 @@ export class Scratch {
     readonly gitDir: string,
     readonly objects: string,
     private readonly format: HashName,
+    /** It sees nothing of the store. */
+    readonly alone: boolean,
   ) {}
 
-  static create(layout: Layout, format: HashName): Scratch {
+  static create(layout: Layout, format: HashName, alone = false): Scratch {
     const parent = join(layout.folder, 'sync');
     sweepDead(parent);
     const gitDir = join(parent, `${process.pid}-${randomBytes(6).toString('hex')}`);
@@ -28,8 +30,8 @@ export class Scratch {
     writeFileSync(join(gitDir, 'HEAD'), 'ref: refs/heads/none\n');
     writeFileSync(join(gitDir, 'config'), storeConfig(format, true));
     // Absolute and both: git does not follow the relative ones of an alternate's own alternates.
-    writeFileSync(join(objects, 'info', 'alternates'), `${layout.objects}\n${layout.borrowed}\n`);
-    return new Scratch(gitDir, objects, format);
+    if (!alone) writeFileSync(join(objects, 'info', 'alternates'), `${layout.objects}\n${layout.borrowed}\n`);
+    return new Scratch(gitDir, objects, format, alone);
   }
 
   newWriter(): PackWriter {

@@ -25,7 +25,7 @@ export class GitSync implements SyncService {
 
   push(remote: string, options: PushOptions = {}): Promise<PushResult> {
     const { store } = this.parts;
-    return this.inScratch(async (scratch) => {
+    return this.inScratch(false, async (scratch) => {
       const address = await resolveRemote(remote, options.cwd ?? store.root, store.root);
       await refuseOwn(address, store.root, store.layout.home);
       return new Publisher(this.parts, scratch, address, await originOf(store)).run(options);
@@ -36,8 +36,8 @@ export class GitSync implements SyncService {
     const { store } = this.parts;
     const address = await resolveRemote(remote, options.cwd ?? store.root, store.root);
     const own = await originOf(store);
-    return this.again(() =>
-      this.inScratch(async (scratch) => {
+    return this.again((alone) =>
+      this.inScratch(alone, async (scratch) => {
         const speakTo = { gitDir: scratch.gitDir, interactive: options.interactive === true, signal: options.signal };
         options.onProgress?.({ phase: 'connecting', done: 0, total: null });
         const { stdout } = await speak(['ls-remote', '--refs', '--', address.url, `${wireRefs}*`], address, speakTo);
@@ -83,13 +83,16 @@ export class GitSync implements SyncService {
         },
       );
       const why = tooMuch();
-      if (why) throw new CheckpointsError('remote-failed', why);
+      if (why) throw new CheckpointsError('remote-failed', why, { details: { limit } });
     };
     const bad = new Map<string, string>();
     try {
       await one(origins);
     } catch (error) {
-      if (!CheckpointsError.is(error, 'remote-failed') || origins.length < 2) throw error;
+      if (!CheckpointsError.is(error, 'remote-failed') || error.details?.['limit']) throw error;
+      // It may not be the remote: what is here and was counted on may have been cleaned up meanwhile.
+      if (!scratch.alone) throw new CheckpointsError('conflict', error.message, { cause: error });
+      if (origins.length < 2) throw error;
       for (const origin of origins)
         try {
           await one([origin]);
@@ -113,7 +116,7 @@ export class GitSync implements SyncService {
     }
     const own = await originOf(store);
     const path = resolve(options.cwd ?? store.root, file);
-    return this.inScratch(async (scratch) => {
+    return this.inScratch(false, async (scratch) => {
       const writer = scratch.newWriter();
       const outgoing = outgoingFor(this.parts, writer);
       const refs = new Map<string, string>();
@@ -141,16 +144,15 @@ export class GitSync implements SyncService {
   async importBundle(file: string, options: SyncOptions = {}): Promise<FetchResult> {
     const { store } = this.parts;
     const path = resolve(options.cwd ?? store.root, file);
-    return this.again(() =>
-      this.inScratch(async (scratch) => {
-        options.onProgress?.({ phase: 'receiving', done: 0, total: null });
-        const { refs, strange } = await listBundle(scratch, path, options.signal);
-        const offer = await compare(store, refs, null);
-        const result = emptyFetch(path, offer, strange);
-        if (offer.wanted.length + offer.sessions.length === 0) return result;
-        return this.letIn(scratch, offer, result, new Map(), options);
-      }),
-    );
+    // A bundle holds all it needs.
+    return this.inScratch(true, async (scratch) => {
+      options.onProgress?.({ phase: 'receiving', done: 0, total: null });
+      const { refs, strange } = await listBundle(scratch, path, options.signal);
+      const offer = await compare(store, refs, null);
+      const result = emptyFetch(path, offer, strange);
+      if (offer.wanted.length + offer.sessions.length === 0) return result;
+      return this.letIn(scratch, offer, result, new Map(), options);
+    });
   }
 
   private async letIn(
@@ -176,9 +178,9 @@ export class GitSync implements SyncService {
     };
   }
 
-  private async inScratch<T>(work: (scratch: Scratch) => Promise<T>): Promise<T> {
+  private async inScratch<T>(alone: boolean, work: (scratch: Scratch) => Promise<T>): Promise<T> {
     const { store } = this.parts;
-    const scratch = Scratch.create(store.layout, store.file.objectFormat);
+    const scratch = Scratch.create(store.layout, store.file.objectFormat, alone);
     try {
       return await work(scratch);
     } finally {
@@ -186,13 +188,13 @@ export class GitSync implements SyncService {
     }
   }
 
-  /** Once more when the store was cleaned up in between. */
-  private async again<T>(work: () => Promise<T>): Promise<T> {
+  /** When the store was cleaned up in between: once more, and this time everything comes, leaning on nothing that is here. */
+  private async again<T>(work: (alone: boolean) => Promise<T>): Promise<T> {
     try {
-      return await work();
+      return await work(false);
     } catch (error) {
       if (!CheckpointsError.is(error, 'conflict')) throw error;
-      return work();
+      return work(true);
     }
   }
 

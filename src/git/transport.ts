@@ -200,7 +200,7 @@ function run(args: string[], env: NodeJS.ProcessEnv, options: TransportOptions):
     const timer = options.guard
       ? setInterval(() => {
           const why = options.guard?.();
-          if (why) stop(new CheckpointsError('remote-failed', why));
+          if (why) stop(new CheckpointsError('remote-failed', why, { details: { limit: true } }));
         }, 1000)
       : null;
     const settle = (): void => {
@@ -233,6 +233,14 @@ function run(args: string[], env: NodeJS.ProcessEnv, options: TransportOptions):
   });
 }
 
+/** Not the remote's fault: objects of the store that were counted on have been cleaned up meanwhile. */
+export function isVanished(error: unknown): boolean {
+  const said = CheckpointsError.is(error, 'remote-failed') ? String(error.details?.['stderr'] ?? '') : '';
+  return /bad object|did not send all necessary objects|unable to read|missing (blob|tree|commit)|could not parse/i.test(
+    said,
+  );
+}
+
 /** git's words about a remote, in one table; the last lines are passed on as they are, without a password. */
 const causes: Array<[RegExp, string]> = [
   [
@@ -247,7 +255,10 @@ const causes: Array<[RegExp, string]> = [
     /Could not resolve host|Connection refused|Connection timed out|Network is unreachable|No route/i,
     'it cannot be reached',
   ],
-  [/mismatched algorithms|object-format|hash algorithm/i, 'it uses another kind of object names (sha1 and sha256 do not mix)'],
+  [
+    /mismatched algorithms|object-format|hash algorithm/i,
+    'it uses another kind of object names (sha1 and sha256 do not mix)',
+  ],
   [/fsck error|unpack-objects|index-pack failed|pack has bad object|inflate|bad pack/i, 'what it sent is damaged'],
   [/No space left on device/i, 'a disk is full'],
 ];

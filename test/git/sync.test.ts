@@ -265,6 +265,32 @@ describe('sync between three clones over a bare remote', () => {
       });
   });
 
+  it('goes on while the store is cleaned up and files are captured', async () => {
+    const [a, b] = three();
+    const remote = bareRemote();
+    const anna = await a.open();
+    const ben = await b.open();
+    const other = await b.open();
+    const expected: string[] = [];
+    for (let round = 0; round < 4; round++) {
+      a.write(`a${round}.txt`, `${round}\n`);
+      const made = await anna.create({ name: `a${round}` });
+      await anna.sync.push(remote.path);
+      b.write('b.txt', `${round}\n`);
+      // What was fetched before is deleted: its objects are freed while new ones come in that lean on them.
+      await other.remove(expected.splice(0));
+      const [, , own] = await Promise.all([
+        ben.sync.fetch(remote.path),
+        other.prune(),
+        other.create({ name: `b${round}` }),
+      ]);
+      expected.push(made.id);
+      expect((await ben.cat(made.id, `a${round}.txt`)).length).toBe(2);
+      expect((await other.resolve(own.id)).name).toBe(`b${round}`);
+      expect(storeOf(b).git('fsck', '--strict', '--no-dangling')).toBe('');
+    }
+  });
+
   it('tells those who watch, in this process and in others', async () => {
     const [a, b] = three();
     const remote = bareRemote();
