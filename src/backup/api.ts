@@ -200,7 +200,7 @@ export interface BackupApi {
   noticed(event: SessionEvent): void;
   /** Any change of `lastStatus`. Returns the function that ends it. */
   onDidChangeStatus(listener: (status: BackupStatus) => void): () => void;
-  /** Ends timers, and waits for a run under way. */
+  /** Ends timers, and a run that began by itself; waits for it to be put down safely. */
   close(): Promise<void>;
 }
 

@@ -18,10 +18,9 @@ export interface Destination {
  * Where sessions go. Only from what the user of this machine has set: a project's file must not send conversations anywhere, so neither its
  * `checkpoints.json` (config.ts sees to that) nor its `opencode.json` is asked. The environment beats files, as it does everywhere.
  */
-export function destinationOf(config: Config, env: NodeJS.ProcessEnv): Destination {
+export function destinationOf(config: Config, env: NodeJS.ProcessEnv = process.env): Destination {
   const block = sessionBackupBlock(env);
-  const debug =
-    config['backup.debug'] || env['OPENCODE_BACKUP_DEBUG'] === 'true' || (block?.debug === true && block !== null);
+  const debug = config['backup.debug'] || env['OPENCODE_BACKUP_DEBUG'] === 'true' || block?.debug === true;
   const fromEnvironment = environmentLayer(env)['backup.path'] ?? env['OPENCODE_BACKUP_PATH'];
   if (typeof fromEnvironment === 'string' && fromEnvironment !== '')
     return { path: absolute(fromEnvironment, env), source: 'environment', debug };

@@ -38,6 +38,7 @@ export class BackupService implements BackupApi {
   private current: BackupStatus | null = null;
   private progress: BackupProgress | null = null;
   private runs = 0;
+  private readonly ending = new AbortController();
 
   constructor(
     private readonly options: BackupOptions,
@@ -197,13 +198,15 @@ export class BackupService implements BackupApi {
     if (!wasPending && this.current?.state === 'idle') this.tell({ ...this.current, state: 'pending' });
   }
 
+  /** A run of our own is cut short between two sessions: what it has not saved is saved by the next one. */
   close(): Promise<void> {
+    this.ending.abort();
     return this.scheduler.close();
   }
 
   private async scheduled(): Promise<RunOutcome> {
     try {
-      const { problem } = await this.run();
+      const { problem } = await this.run({ signal: this.ending.signal });
       return problem === null || problem.trouble === 'off' ? 'done' : 'again';
     } catch (error) {
       this.options.log?.(`backup: ${messageOf(error)}`);

@@ -1,6 +1,8 @@
 import { existsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
+import { destinationOf } from '../backup/destination';
+import { BackedUpConversations } from '../backup/stored-sessions';
 import { loadConfig } from '../core/config';
 import { GatewayConversation } from '../core/conversation';
 import { CheckpointsError } from '../core/errors';
@@ -29,13 +31,15 @@ export async function openFor(
   const workspace = await openWorkspace({
     directory: globals.cwd,
     task: (folder, root) => (task = taskOf(folder, root)),
-    conversation: (folder, root, stored) =>
-      new GatewayConversation(
+    conversation: (folder, root, stored) => {
+      const backedUp = new BackedUpConversations(stored, () => destinationOf(loadConfig(root, folder).config).path);
+      return new GatewayConversation(
         root,
         async () => (await sessions(folder, root)).gateway(),
-        stored,
+        backedUp,
         async () => (await sessions(folder, root)).running(),
-      ),
+      );
+    },
     ...(needs.index && existsSync(wasm) ? { index: openIndex } : {}),
   });
   return {

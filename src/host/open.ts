@@ -1,5 +1,7 @@
 import { join } from 'node:path';
 import * as vscode from 'vscode';
+import { destinationOf } from '../backup/destination';
+import { BackedUpConversations } from '../backup/stored-sessions';
 import type { WorkspaceApi } from '../core/api';
 import { loadConfig } from '../core/config';
 import { GatewayConversation } from '../core/conversation';
@@ -51,10 +53,11 @@ export const workspaceOpener = (extension: vscode.Uri, log: vscode.LogOutputChan
       task: (folder, root) => partsOf(folder, root).task,
       conversation: (folder, root, stored) => {
         const { sessions } = partsOf(folder, root);
+        const backedUp = new BackedUpConversations(stored, () => destinationOf(loadConfig(root, folder).config).path);
         return new GatewayConversation(
           root,
           () => sessions.gateway(),
-          stored,
+          backedUp,
           () => sessions.running(),
         );
       },

@@ -1,5 +1,7 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { destinationOf } from '../backup/destination';
+import { BackedUpConversations } from '../backup/stored-sessions';
 import { loadConfig, storeHome, type Config } from '../core/config';
 import { GatewayConversation } from '../core/conversation';
 import { CheckpointsError } from '../core/errors';
@@ -66,7 +68,10 @@ export class Companion {
         const exportState = loadConfig(root, folder).config['task.exportState'];
         return (task = new TaskService(new TaskStore({ folder, root, exportState })));
       },
-      conversation: (_folder, root, stored) => new GatewayConversation(root, this.gateway, stored),
+      conversation: (folder, root, stored) => {
+        const backedUp = new BackedUpConversations(stored, () => destinationOf(loadConfig(root, folder).config).path);
+        return new GatewayConversation(root, this.gateway, backedUp);
+      },
       log: this.log,
     });
     if (!task) throw new CheckpointsError('no-task', 'The workspace was opened without its task.');

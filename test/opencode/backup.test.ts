@@ -32,14 +32,16 @@ const start = async (generation: Generation): Promise<OpenCode> => {
   servers.push(server);
   return server;
 };
-const run = (server: OpenCode, args: string[]): Promise<Ran> =>
-  runProgram(process.execPath, [program(), 'backup', ...args, '--json'], {
+const run = (server: OpenCode, args: string[]): Promise<Ran> => runCli(server, ['backup', ...args]);
+const runCli = (server: OpenCode, args: string[], env: NodeJS.ProcessEnv = {}): Promise<Ran> =>
+  runProgram(process.execPath, [program(), ...args, '--json'], {
     cwd: server.workspace,
     env: {
       ...server.env,
       OPENCODE_SERVER_URL: server.url,
       OPENCODE_BIN: server.binary,
       OPENCODE_BACKUP_PATH: backup,
+      ...env,
     },
   });
 const answer = async <T>(server: OpenCode, ...args: string[]): Promise<T> => {
@@ -146,6 +148,26 @@ describe.each(generations)('sessions of OpenCode %s that were backed up', (gener
     await fresh.turn(copy, 'go on in the copy', [{ text: 'In the copy.' }]);
     expect((await fresh.messages(main)).map(({ text }) => text)).toEqual(texts);
 
+    // A checkpoint of a session that was deleted since finds its conversation in the backup.
+    const kept = await fresh.createSession('Kept by the backup');
+    await fresh.turn(kept, 'to be deleted', [{ text: 'Deleted.' }]);
+    const cli = async (...args: string[]): Promise<Record<string, unknown>> => {
+      const ran = await runCli(fresh, args);
+      expect({ code: ran.code, stdout: ran.stdout }).toMatchObject({ code: 0 });
+      return JSON.parse(ran.stdout) as Record<string, unknown>;
+    };
+    await cli('create', 'before the deletion', '--session', kept);
+    await answer<BackupReport>(fresh, 'run');
+    await back.remove(kept);
+    const again = ['restore', 'before the deletion', '--scope', 'conversation'];
+    const without = await runCli(fresh, again, { OPENCODE_BACKUP_PATH: '' });
+    expect(JSON.parse(without.stdout)).toMatchObject({ error: { reason: 'session-missing' } });
+    const { result } = (await cli(...again)) as {
+      result: { session: { id: string } };
+    };
+    const said = (await fresh.messages(result.session.id)).map(({ text }) => text);
+    expect(said).toContain('Deleted.');
+
     // The new machine's backup goes on with the old one's folder.
     expect((await answer<BackupReport>(fresh, 'run')).problem).toBeNull();
     expect(await answer<BackupStatus>(fresh, 'status')).toMatchObject({ machines: 2, deletedSessions: 0 });
@@ -153,7 +175,7 @@ describe.each(generations)('sessions of OpenCode %s that were backed up', (gener
     await fresh.stop();
     const gone = await run(fresh, ['run']);
     expect(gone.code).toBe(1);
-    expect((JSON.parse(gone.stdout) as { backup: BackupReport }).backup.problem?.trouble).toBe('server');
+    expect(JSON.parse(gone.stdout)).toMatchObject({ error: { reason: 'backup-failed' } });
   });
 });
 

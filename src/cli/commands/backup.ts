@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { RestoreRequest } from '../../backup/api';
+import type { BackupProblem, RestoreRequest } from '../../backup/api';
 import { CheckpointsError } from '../../core/errors';
 import { collect, define, type Invocation, type Reply, type Select } from '../command';
 import { withBackup } from '../backup';
@@ -40,8 +40,8 @@ export function registerBackupCommands(program: Command, select: Select): void {
     run: (invocation, _args, { init }) =>
       withBackup(invocation, async (backup) => {
         const report = await backup.run({ startAnew: init ?? false, signal: invocation.signal });
-        if (report.problem?.trouble === 'off') throw new CheckpointsError('no-backup', 'No backup path configured');
         const failed = report.problem !== null;
+        if (report.problem && report.sessions === 0) throw refused(report.problem);
         return { json: { backup: report }, text: (output) => reportView(report, output), exitCode: failed ? 1 : 0 };
       }),
   });
@@ -89,6 +89,12 @@ export function registerBackupCommands(program: Command, select: Select): void {
         return { json: { backup: report }, text: (output) => verifyView(report, output), exitCode: failed ? 1 : 0 };
       }),
   });
+}
+
+/** Nothing could be done at all. What was done in part is a report, with exit code 1. */
+function refused({ trouble, message }: BackupProblem): CheckpointsError {
+  const reason = trouble === 'off' ? 'no-backup' : trouble === 'busy' ? 'busy' : 'backup-failed';
+  return new CheckpointsError(reason, message, { details: { trouble } });
 }
 
 function restore(invocation: Invocation, ids: string[], flags: RestoreFlags): Promise<Reply> {
