@@ -14,6 +14,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { BackupService } from '../../src/backup/service';
+import type { Timing } from '../../src/backup/scheduler';
 import { defaults, type Config } from '../../src/core/config';
 import type { SessionExport } from '../../src/core/sessions';
 import { FileServer } from './fixtures/file-server';
@@ -28,24 +29,26 @@ export class TestMachine {
     readonly home: string,
     readonly backup: string,
     change: Partial<Config> = {},
+    timing?: Timing,
   ) {
     mkdirSync(join(home, 'sessions'), { recursive: true });
     this.server = new FileServer(join(home, 'sessions'));
-    this.service = new BackupService({
+    const options = {
       root: join(home, 'project'),
       home: join(home, 'store'),
       config: () => ({ ...defaults, 'backup.path': backup, ...change }),
       gateway: () => Promise.resolve(this.server),
       env: { HOME: home },
-      log: (line) => this.lines.push(line),
-    });
+      log: (line: string) => this.lines.push(line),
+    };
+    this.service = new BackupService(options, timing);
   }
 }
 
 export interface Place {
   base: string;
   backup: string;
-  machine(name?: string, change?: Partial<Config>): TestMachine;
+  machine(name?: string, change?: Partial<Config>, timing?: Timing): TestMachine;
 }
 
 /** A folder for machines and the backup they share, removed when the test ends. */
@@ -61,8 +64,8 @@ export function place(): Place {
   return {
     base,
     backup,
-    machine(name = 'one', change = {}) {
-      const made = new TestMachine(join(base, name), backup, change);
+    machine(name = 'one', change = {}, timing = undefined) {
+      const made = new TestMachine(join(base, name), backup, change, timing);
       machines.push(made);
       return made;
     },

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { ManifestContent } from '../../src/backup/manifest';
 import { CheckpointsError } from '../../src/core/errors';
+import { until } from '../rig/opencode-process';
 import { filesBelow, place, read, sha256, tree, type TestMachine } from './backup-rig';
 
 const noTrouble = { failed: [], problem: null };
@@ -142,6 +143,48 @@ describe('a backup', () => {
     expect(reports.reduce((sum, { written }) => sum + written, 0)).toBe(20);
     await expectWhole(one);
     expect(await two.service.status()).toMatchObject({ problem: null });
+  });
+
+  const soon = { debounceMs: 1, spacingMs: 1, patienceMs: 1, retryMs: 5 };
+
+  it('runs by itself after an event, tells how it goes, and tries again what failed', async () => {
+    const { backup, machine } = place();
+    const one = machine('one', {}, soon);
+    one.server.add('ses_a');
+    let broken = 2;
+    one.server.before = () => {
+      if (broken-- > 0) throw new CheckpointsError('server-unreachable', 'No server answers');
+    };
+    expect(await one.service.status()).toMatchObject({ state: 'idle' });
+    const seen: string[] = [];
+    one.service.onDidChangeStatus(({ state }) => {
+      if (seen.at(-1) !== state) seen.push(state);
+    });
+    one.service.noticed({ type: 'message', session: 'ses_a' });
+    await until(
+      () => existsSync(join(backup, 'sessions/project1/ses_a.json')) && one.service.lastStatus?.state === 'idle',
+      30_000,
+      () => `never saved: ${seen.join(' ')}`,
+    );
+    expect(seen).toEqual(['pending', 'running', 'problem', 'running', 'problem', 'running', 'idle']);
+    expect(one.lines).toEqual(['backup: server: No server answers', 'backup: server: No server answers']);
+  });
+
+  it('puts a run down when its host ends, and the next one goes on', async () => {
+    const { machine } = place();
+    const one = machine('one', {}, soon);
+    for (let i = 10; i < 40; i++) one.server.add(`ses_${i}`);
+    const ended = new Promise<void>((done) => {
+      one.server.before = (request) => {
+        if (request === 'export ses_20') void one.service.close().then(done);
+      };
+    });
+    one.service.noticed({ type: 'gap' });
+    await ended;
+    expect(one.server.requests('export')).toHaveLength(11);
+    const two = machine('one');
+    expect(await two.service.run()).toMatchObject({ written: 19, unchanged: 11, ...noTrouble });
+    await expectWhole(two);
   });
 
   it('follows a session whose project got another id', async () => {
