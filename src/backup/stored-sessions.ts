@@ -43,7 +43,8 @@ async function newestWith(
     if (typeof loaded === 'string') continue;
     const { document } = loaded;
     const { generation, updatedAt } = factsOf(document);
-    const stored = { generation, updatedAt, document };
+    // What a list said of it is known to the manifest alone; nothing is compared with this one.
+    const stored = { generation, updatedAt, stamp: '', document };
     if (has(stored, messageId)) return stored;
   }
   return null;
