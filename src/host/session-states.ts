@@ -48,7 +48,7 @@ export class SessionStates implements vscode.Disposable {
   private readonly problems = new Map<Root, string>();
   private readonly wanted = new Map<Root, ReadonlySet<string>>();
   private readonly subscriptions: vscode.Disposable[];
-  private readonly timers = new Set<NodeJS.Timeout>();
+  private nextLook: { at: number; timer: NodeJS.Timeout } | undefined;
   private lookedAt = 0;
   private looking: Promise<void> | undefined;
 
@@ -68,12 +68,12 @@ export class SessionStates implements vscode.Disposable {
 
   /** What is known now of these sessions; what is not comes with `onDidChange`. */
   of(root: Root, ids: ReadonlySet<string>): KnownSession[] {
-    const isNew = !this.wanted.has(root);
+    const before = this.wanted.get(root);
     this.wanted.set(root, ids);
     const followed = this.followed.get(root);
     // A server that the window starts for itself is one to ask, too.
-    if (isNew) this.subscriptions.push(root.sessions.onDidConnect(() => this.look()));
-    if (isNew && ids.size > 0) this.look();
+    if (before === undefined) this.subscriptions.push(root.sessions.onDidConnect(() => this.look()));
+    if (ids.size > (before?.size ?? 0) && followed === undefined) this.look();
     if (followed !== undefined && [...ids].some((id) => !followed.sessions.has(id) && !followed.asked.has(id)))
       this.readSoon(root, followed);
     const facts = this.facts.get(root);
@@ -86,17 +86,17 @@ export class SessionStates implements vscode.Disposable {
   }
 
   dispose(): void {
-    for (const timer of this.timers) clearTimeout(timer);
+    clearTimeout(this.nextLook?.timer);
     for (const root of [...this.followed.keys()]) this.unfollow(root);
     vscode.Disposable.from(...this.subscriptions).dispose();
   }
 
+  /** One at a time: the sooner one stays. */
   private lookLater(wait = patience): void {
-    const timer = setTimeout(() => {
-      this.timers.delete(timer);
-      this.look();
-    }, wait);
-    this.timers.add(timer);
+    const at = Date.now() + wait;
+    if (this.nextLook !== undefined && this.nextLook.at <= at && this.nextLook.at > Date.now()) return;
+    clearTimeout(this.nextLook?.timer);
+    this.nextLook = { at, timer: setTimeout(() => this.look(), wait) };
   }
 
   private look(): void {
