@@ -30,7 +30,7 @@ describe.each(generations)('the backup inside OpenCode %s', (generation) => {
     return rig.answers()[0] ?? '';
   };
 
-  it('saves by itself after a turn, and answers the agent as it expects', async () => {
+  it('saves by itself after a turn, and answers the agent as it expects', { timeout: 600_000 }, async () => {
     const { server } = rig;
     const session = await server.createSession('Saved by itself');
     await server.turn(session, 'say something', [{ text: 'This must survive.' }]);

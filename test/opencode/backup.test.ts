@@ -57,7 +57,8 @@ const states = async (server: OpenCode): Promise<Record<string, string>> => {
 };
 
 describe.each(generations)('sessions of OpenCode %s that were backed up', (generation) => {
-  it('are all back on a fresh machine, and go on', async () => {
+  // Each import of OpenCode 1 is a program that starts: on a busy machine that adds up.
+  it('are all back on a fresh machine, and go on', { timeout: 600_000 }, async () => {
     const lost = await start(generation);
     const gateway = await gatewayTo(lost);
     const main = await lost.createSession('The work');
