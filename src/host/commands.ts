@@ -5,6 +5,7 @@ import { createCheckpoint, createNamed } from './actions-create';
 import * as edit from './actions-edit';
 import { importAny } from './actions-import';
 import * as restore from './actions-restore';
+import { showOriginals } from './actions-originals';
 import * as session from './actions-session';
 import * as store from './actions-store';
 import * as sync from './actions-sync';
@@ -81,6 +82,7 @@ const table = ({ services, timeline, setViewAsTree }: CommandOptions): Record<Ow
   [commands.showLog]: () => services.log.show(),
   [commands.forkSession]: (target) => session.forkSession(services, target),
   [commands.openSession]: (place) => session.openSession(services, place),
+  [commands.firstVersions]: (place) => showOriginals(services, place),
   [commands.startServer]: () => session.startServer(services),
   [commands.stopServer]: () => session.stopServer(services),
   [commands.editTask]: () => task.editTask(services),

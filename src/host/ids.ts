@@ -55,6 +55,7 @@ export const commands = {
   showLog: 'opencodeCheckpoints.showLog',
   forkSession: 'opencodeCheckpoints.forkSession',
   openSession: 'opencodeCheckpoints.openSession',
+  firstVersions: 'opencodeCheckpoints.firstVersions',
   startServer: 'opencodeCheckpoints.startServer',
   stopServer: 'opencodeCheckpoints.stopServer',
   editTask: 'opencodeCheckpoints.editTask',

@@ -6,9 +6,12 @@ import { compareWithWorking } from './diff';
 import { commands } from './ids';
 import { plural } from './labels';
 import { showError } from './notifications';
-import { withCancel } from './progress';
+import { withCancel, withPatience } from './progress';
 import { resultText, type Done } from './restore-text';
 import type { Root } from './root';
+
+/** A shell command of the agent may take a moment to end. */
+const stopPatienceMs = 15_000;
 
 export interface RestoreJob {
   root: Root;
@@ -42,14 +45,18 @@ const attempt = async (job: RestoreJob, allowed: RestoreOptions): Promise<Restor
       job.operation({ ...job.options, ...allowed, signal, onProgress }),
     );
   } catch (error) {
-    const more = await permission(error, allowed);
+    const more = await permission(job, error, allowed);
     if (more === undefined) throw error;
     return more === 'no' ? undefined : attempt(job, { ...allowed, ...more });
   }
 };
 
 /** What the core refuses until it is asked for by name; undefined for everything else. */
-const permission = async (error: unknown, allowed: RestoreOptions): Promise<RestoreOptions | 'no' | undefined> => {
+const permission = async (
+  { root }: RestoreJob,
+  error: unknown,
+  allowed: RestoreOptions,
+): Promise<RestoreOptions | 'no' | undefined> => {
   if (CheckpointsError.is(error, 'mass-delete') && allowed.allowMassDelete !== true) {
     const answer = await vscode.window.showWarningMessage(
       'This would delete a large part of the workspace.',
@@ -61,13 +68,29 @@ const permission = async (error: unknown, allowed: RestoreOptions): Promise<Rest
   if (CheckpointsError.is(error, 'session-busy') && allowed.force !== true) {
     const answer = await vscode.window.showWarningMessage(
       'The agent is still working in this session.',
-      { modal: true, detail: 'Stop it in OpenCode first, or it may change the files again while they are restored.' },
+      { modal: true, detail: 'Stop it first, or it may change the files again while they are restored.' },
+      stopFirst,
       'Restore Anyway',
     );
+    if (answer === stopFirst) await stop(root, String(error.details?.['session'] ?? ''));
     return answer === undefined ? 'no' : { force: true };
   }
   return undefined;
 };
+
+const stopFirst = 'Stop the Agent and Restore';
+
+/** Asks the server to end what the session does, and waits until it has. */
+const stop = (root: Root, session: string): Promise<void> =>
+  withPatience('Stopping the agent', async () => {
+    const gateway = await root.sessions.gateway();
+    await gateway.interrupt(session);
+    const end = Date.now() + stopPatienceMs;
+    while ((await gateway.busy(session)) === 'busy') {
+      if (Date.now() > end) throw new CheckpointsError('session-busy', 'The agent did not stop. Nothing was restored.');
+      await new Promise((next) => setTimeout(next, 200));
+    }
+  });
 
 /** One message: what was done, and the ways on. */
 const report = async ({ root, done, target }: RestoreJob, result: RestoreResult): Promise<void> => {

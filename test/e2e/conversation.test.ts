@@ -112,4 +112,16 @@ describe.each(['v1', 'v2'] as const)('conversation on OpenCode %s', (generation)
     await workbench.screenshot(`conversation-${generation}-fork`);
     await workbench.modalClick('Cancel');
   });
+
+  it('stops an agent at work before its files are restored, when one asks for it', async () => {
+    const { workbench } = session;
+    await opencode.prompt(conversation, 'Work for long', [{ text: 'Working.', hangMs: 120_000 }]);
+    await workbench.rowAction(view, new RegExp(`^${prompt}`), 'Restore Checkpoint');
+    await workbench.modalClick('Restore');
+    expect(await workbench.modalText()).toContain('The agent is still working in this session.');
+    await workbench.screenshot(`conversation-${generation}-busy`);
+    await workbench.modalClick('Stop the Agent and Restore');
+    await workbench.notification('Restored: 1 file written').waitFor();
+    expect(await session.read('greet.txt')).toBe('hello\n');
+  });
 });

@@ -88,4 +88,13 @@ describe('looks', () => {
     expect(session.exists('src/checkout/pay.ts')).toBe(true);
     await workbench.screenshot('looks-restored');
   });
+
+  it('offers the first version of each file that a session changed', async () => {
+    const { workbench } = session;
+    await workbench.contextMenu(workbench.row(view, /^Add discounts to the cart\s*(now|\d)/), 'Show First Versions…');
+    await workbench.quickRows.filter({ hasText: 'src/cart.ts' }).waitFor();
+    await workbench.screenshot('looks-first-versions');
+    await workbench.quickRows.filter({ hasText: 'src/cart.ts' }).first().click();
+    await workbench.tab(/cart\.ts/).waitFor();
+  });
 });
