@@ -35,7 +35,7 @@ const create = async (
   vscode.window.setStatusBarMessage(`$(check) Checkpoint${where} “${shortTitle(checkpoint)}” created`, 5000);
   if (checkpoint.files.partial.length > 0) warnPartial(checkpoint);
   if (treeView.visible) {
-    tree.refresh();
+    await tree.refresh();
     const node = await tree.find(checkpoint.id);
     if (node !== undefined) await treeView.reveal(node, { select: true, focus: false });
   }

@@ -61,10 +61,11 @@ const stateSentences = {
   deleted: 'OpenCode does not have this session any more. Its files and tasks can still be restored.',
 } as const;
 
-const sessionItem = ({ group, parent }: SessionNode): vscode.TreeItem => {
+const sessionItem = ({ group, parent, open }: SessionNode): vscode.TreeItem => {
   const isFork = parent?.type === 'session';
   const label = group.id === null ? 'Without a session' : (group.title ?? group.id);
-  const item = new vscode.TreeItem(label, vscode.TreeItemCollapsibleState.Collapsed);
+  const { Collapsed, Expanded } = vscode.TreeItemCollapsibleState;
+  const item = new vscode.TreeItem(label, open ? Expanded : Collapsed);
   const word = group.state === undefined ? '' : stateWords[group.state];
   item.description = [word, ago(group.latest)].filter((part) => part !== '').join(' · ');
   const icon = group.id === null ? 'bookmark' : isFork ? 'repo-forked' : 'comment-discussion';

@@ -17,6 +17,8 @@ export interface RootNode extends Base {
 export interface SessionNode extends Base {
   type: 'session';
   group: SessionGroup;
+  /** Whether it opens by itself when it appears; VS Code remembers what the user does with it then. */
+  open: boolean;
 }
 
 export interface TurnNode extends Base {

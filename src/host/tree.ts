@@ -28,6 +28,9 @@ export class CheckpointTree implements vscode.TreeDataProvider<TreeNode>, vscode
   private readonly changes = new Map<string, Promise<Change[]>>();
   private readonly shown = new Map<string, number>();
   private readonly subscriptions: vscode.Disposable[] = [];
+  private stale = false;
+  private reloading: Promise<void> | undefined;
+  private disposed = false;
 
   constructor(
     private readonly workspaces: Workspaces,
@@ -35,16 +38,10 @@ export class CheckpointTree implements vscode.TreeDataProvider<TreeNode>, vscode
     private readonly failed: (error: unknown) => void,
     private readonly states?: Pick<SessionStates, 'of' | 'onDidChange'>,
   ) {
-    if (states !== undefined)
-      this.subscriptions.push(
-        states.onDidChange(() => {
-          this.groups.clear();
-          this.redraw();
-        }),
-      );
+    if (states !== undefined) this.subscriptions.push(states.onDidChange(() => void this.reload()));
     this.subscriptions.push(
-      workspaces.onDidChange(() => this.refresh()),
-      workspaces.onDidChangeRoots(() => this.refresh()),
+      workspaces.onDidChange(() => void this.refresh()),
+      workspaces.onDidChangeRoots(() => void this.refresh()),
       this.changed,
       this.listed,
     );
@@ -56,10 +53,38 @@ export class CheckpointTree implements vscode.TreeDataProvider<TreeNode>, vscode
     return [...this.counts.values()].reduce((sum, list) => sum + list.length, 0);
   }
 
-  refresh(): void {
-    this.groups.clear();
+  /** Ends when the rows are drawn from what is there now. */
+  refresh(): Promise<void> {
     this.changes.clear();
-    this.changed.fire(undefined);
+    return this.reload();
+  }
+
+  /**
+   * The lists are read before the rows are drawn: VS Code forgets every row when a tree changes, and until it has
+   * the new ones a click on a row reaches its command without saying which row it was.
+   */
+  private reload(): Promise<void> {
+    this.stale = true;
+    this.reloading ??= this.readLists().finally(() => {
+      this.reloading = undefined;
+    });
+    return this.reloading;
+  }
+
+  private async readLists(): Promise<void> {
+    while (this.stale) {
+      this.stale = false;
+      try {
+        const roots = await this.workspaces.all();
+        const lists = await Promise.all(roots.map(async (root) => [root, await this.read(root)] as const));
+        this.groups.clear();
+        for (const [root, groups] of lists) this.groups.set(root, Promise.resolve(groups));
+      } catch {
+        // Asked for again, and told, when the rows are.
+        this.groups.clear();
+      }
+      if (!this.disposed) this.changed.fire(undefined);
+    }
   }
 
   /** Draws the same data again: the relative times moved on. */
@@ -139,6 +164,7 @@ export class CheckpointTree implements vscode.TreeDataProvider<TreeNode>, vscode
   }
 
   dispose(): void {
+    this.disposed = true;
     vscode.Disposable.from(...this.subscriptions).dispose();
   }
 
@@ -178,18 +204,26 @@ export class CheckpointTree implements vscode.TreeDataProvider<TreeNode>, vscode
     const [only] = groups;
     // Before there is any session a level for it would only be in the way.
     if (groups.length === 1 && only !== undefined && only.id === null)
-      return this.contents({ type: 'session', root, group: only, parent }, parent);
+      return this.contents({ type: 'session', root, group: only, parent, open: true }, parent);
     return this.paged(parent, root, 'sessions', groups, (group): SessionNode => ({
       type: 'session',
       root,
       group,
       parent,
+      // The latest is what one came for. Those without a session stood open before the first session came.
+      open: group === only || group.id === null,
     }));
   }
 
   private sessionChildren(node: SessionNode): TreeNode[] {
     const { root, group } = node;
-    const forks = group.forks.map((fork): SessionNode => ({ type: 'session', root, group: fork, parent: node }));
+    const forks = group.forks.map((fork): SessionNode => ({
+      type: 'session',
+      root,
+      group: fork,
+      parent: node,
+      open: false,
+    }));
     const [kept, rest] = [this.contents(node, node), forks];
     const first = kept.findIndex((child) => child.type !== 'checkpoint' || !group.kept.includes(child.checkpoint));
     return first === -1 ? [...kept, ...rest] : [...kept.slice(0, first), ...rest, ...kept.slice(first)];
@@ -276,15 +310,18 @@ export class CheckpointTree implements vscode.TreeDataProvider<TreeNode>, vscode
   private groupsOf(root: Root): Promise<SessionGroup[]> {
     const known = this.groups.get(root);
     if (known !== undefined) return known;
-    const groups = root.api.list().then((checkpoints) => {
-      this.counts.set(root, checkpoints);
-      this.listed.fire();
-      return groupBySession(checkpoints, this.states?.of(root, sessionsOf(checkpoints)));
-    });
+    const groups = this.read(root);
     this.groups.set(root, groups);
     // A list that failed once is asked for again next time.
     groups.catch(() => this.groups.delete(root));
     return groups;
+  }
+
+  private async read(root: Root): Promise<SessionGroup[]> {
+    const checkpoints = await root.api.list();
+    this.counts.set(root, checkpoints);
+    if (!this.disposed) this.listed.fire();
+    return groupBySession(checkpoints, this.states?.of(root, sessionsOf(checkpoints)));
   }
 
   private changesOf({ root, checkpoint }: CheckpointNode): Promise<Change[]> {

@@ -116,6 +116,9 @@ describe.each(['v1', 'v2'] as const)('conversation on OpenCode %s', (generation)
   it('stops an agent at work before its files are restored, when one asks for it', async () => {
     const { workbench } = session;
     await opencode.prompt(conversation, 'Work for long', [{ text: 'Working.', hangMs: 120_000 }]);
+    // The new prompt has its point, and the rows stand still again.
+    await workbench.row(view, /^Greetings\s*working/).waitFor();
+    await workbench.row(view, /^Work for long/).waitFor();
     await workbench.rowAction(view, new RegExp(`^${prompt}`), 'Restore Checkpoint');
     await workbench.modalClick('Restore');
     expect(await workbench.modalText()).toContain('The agent is still working in this session.');

@@ -70,7 +70,8 @@ describe(`${many} checkpoints`, () => {
   it('are found by text', async () => {
     const { workbench } = session;
     await workbench.command('Checkpoints: Search…');
-    await workbench.quickInput.locator('input.input').fill('"Prompt 1234"');
+    await workbench.quickRows.first().waitFor();
+    await workbench.enter('"Prompt 1234"');
     await workbench.quickRows.filter({ hasText: 'Prompt 1234' }).waitFor();
     await expect.poll(() => workbench.quickRows.count()).toBe(1);
     await workbench.page.keyboard.press('Escape');

@@ -68,7 +68,8 @@ describe('stories', () => {
   it('a checkpoint is found by a file it changed', async () => {
     const { workbench } = session;
     await workbench.command('Checkpoints: Search…');
-    await workbench.quickInput.locator('input.input').fill('file:cart.test');
+    await workbench.quickRows.first().waitFor();
+    await workbench.enter('file:cart.test');
     await expect.poll(() => workbench.quickRows.count()).toBeLessThan(4);
     // What one moves to is shown behind the list.
     await workbench.tab(/^cart\.test\.ts/).waitFor();

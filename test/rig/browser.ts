@@ -1,4 +1,4 @@
-import { mkdir } from 'node:fs/promises';
+import { mkdir, readdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { chromium, type Browser, type Frame, type Locator, type Page } from 'playwright-core';
@@ -106,12 +106,45 @@ export class Workbench {
       await this.page.keyboard.press('F1');
       try {
         await input.waitFor({ state: 'visible', timeout: 2000 });
-        await input.fill(text, { timeout: 1000 });
+        await this.enter(text);
         return;
       } catch (error) {
         if (attempt === 10) throw error;
       }
     }
+  }
+
+  /**
+   * The text of the open quick input, at once. Keys, and Playwright's fill, go where the focus is: an editor that
+   * takes it in between would get them.
+   */
+  async enter(text: string): Promise<void> {
+    await this.quickInput.locator('input.input').evaluate((input, value) => {
+      if (!(input instanceof HTMLInputElement)) throw new Error('the quick input has no input');
+      input.value = value;
+      input.dispatchEvent(new Event('input', { bubbles: true }));
+    }, text);
+  }
+
+  /** The dialog for folders that VS Code shows in a browser. What it lists is what it takes, so that is waited for. */
+  async chooseFolder(path: string, button: string): Promise<void> {
+    const folders = (await readdir(path, { withFileTypes: true })).filter((entry) => entry.isDirectory());
+    const expected = ['..', ...folders.map(({ name }) => name)].sort().join('\n');
+    const input = this.quickInput.locator('input.input');
+    await input.waitFor({ state: 'visible' });
+    const listed = async (): Promise<string> =>
+      (await this.quickRows.locator('.label-name').allInnerTexts())
+        .map((text) => text.trim())
+        .sort()
+        .join('\n');
+    // It fills in a folder of its own first, and may still be reading that one when it is asked.
+    for (const until = Date.now() + 60_000; ; await this.page.waitForTimeout(300)) {
+      if ((await input.inputValue()) === `${path}/` && (await listed()) === expected) break;
+      if (Date.now() > until) throw new Error(`the dialog does not show ${path}, but ${await input.inputValue()}`);
+      if (!['', `${path}/`].includes(await input.inputValue())) await this.enter(`${path}/`);
+    }
+    await this.quickInput.getByRole('button', { name: button }).click();
+    await this.quickInput.waitFor({ state: 'hidden' });
   }
 
   /** Chooses a row of the open quick pick by its label. */
@@ -131,8 +164,8 @@ export class Workbench {
   async answer(text: string): Promise<void> {
     const input = this.quickInput.locator('input.input');
     await input.waitFor({ state: 'visible' });
-    await input.fill(text);
-    await this.page.keyboard.press('Enter');
+    await this.enter(text);
+    await input.press('Enter');
   }
 
   // Side bar and trees
@@ -279,7 +312,7 @@ export class Workbench {
   /** As a person does it: VS Code on a server does not notice settings that are written behind its back. */
   async setTheme(label: string): Promise<void> {
     await this.command('Preferences: Color Theme');
-    await this.quickInput.locator('input.input').fill(label);
+    await this.enter(label);
     await this.pick(label);
     await this.quickInput.waitFor({ state: 'hidden' });
   }

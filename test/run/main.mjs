@@ -6,7 +6,7 @@ import { cacheRoot, ensure } from '../rig/install.mjs';
 import { checkout as root } from '../rig/install-parts.mjs';
 import { makeRunFolder, suiteEnvironment } from './environment.mjs';
 import { endAll, leftovers, onInterrupt, runLogged } from './processes.mjs';
-import { count, judge, summary, table } from './results.mjs';
+import { count, fromRetries, judge, summary, table } from './results.mjs';
 import { choose } from './suites.mjs';
 
 const print = (text = '') => process.stdout.write(`${text}\n`);
@@ -58,7 +58,12 @@ function builder(runRoot) {
 /** Runs the suite's commands in turn, each in the same temporary environment; stops at the first that fails. */
 async function runCommands(suite, { runRoot, tools, desktop, verbose }) {
   const { env, marker, work, artifacts } = await suiteEnvironment(runRoot, suite.name, { cache: cacheRoot(), tools });
-  const context = { root, desktop, report: join(artifacts, 'result.json'), log: join(artifacts, 'output.log') };
+  const context = {
+    ...{ root, desktop },
+    report: join(artifacts, 'result.json'),
+    retries: join(artifacts, 'retries.json'),
+    log: join(artifacts, 'output.log'),
+  };
   let result;
   let left = [];
   for (const [script, ...args] of suite.commands(context)) {
@@ -74,20 +79,21 @@ async function runCommands(suite, { runRoot, tools, desktop, verbose }) {
   running = undefined;
   const tests = suite.read({ ...context, result });
   await rm(work, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
-  return judge(suite.name, tests, { ...result, timeoutMs: suite.timeoutMs, log: context.log, left });
+  const verdict = judge(suite.name, tests, { ...result, timeoutMs: suite.timeoutMs, log: context.log, left });
+  return { tests: verdict, retried: fromRetries(context.retries) };
 }
 
 async function runSuite(suite, context) {
   const started = Date.now();
-  let tests;
+  let outcome;
   try {
     const tools = await context.install((context.desktop && suite.needsOnDesktop) || suite.needs);
     await context.build(suite.build);
-    tests = await runCommands(suite, { ...context, tools });
+    outcome = await runCommands(suite, { ...context, tools });
   } catch (error) {
-    tests = judge(suite.name, [], { error });
+    outcome = { tests: judge(suite.name, [], { error }), retried: [] };
   }
-  return { name: suite.name, tests, seconds: (Date.now() - started) / 1000 };
+  return { name: suite.name, ...outcome, seconds: (Date.now() - started) / 1000 };
 }
 
 const indent = (text, lines) =>
@@ -98,10 +104,12 @@ const indent = (text, lines) =>
     .map((line) => `      ${line}`)
     .join('\n');
 
-function report({ name, tests, seconds }) {
+function report({ name, tests, retried, seconds }) {
   const { passed, failed } = count(tests);
   print(`${name.padEnd(10)}${passed} passed, ${failed} failed (${seconds.toFixed(1)} s)`);
   for (const test of tests) if (!test.passed) print(`  FAILED  ${test.title}\n${indent(test.error ?? '', 30)}`);
+  for (const { title, tries, errors } of retried)
+    print(`  RETRIED ${title} (${tries} more)\n${indent(errors[0] ?? '', 8)}`);
 }
 
 async function main() {

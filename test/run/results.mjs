@@ -35,6 +35,9 @@ export function fromVitest(file, root) {
   return tests;
 }
 
+/** What passed only at a later try: no failure, but nobody should have to find out from a log. */
+export const fromRetries = (file) => readJson(file) ?? [];
+
 /** The result file of the tests that run inside VS Code: {tests:[{title,state,error?,duration}]}. */
 export function fromHost(file) {
   const report = readJson(file);

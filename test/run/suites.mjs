@@ -28,9 +28,11 @@ const vitest = (name, options) => ({
       name,
       '--reporter=default',
       '--reporter=json',
+      '--reporter=./test/run/retries.mjs',
       `--outputFile.json=${report}`,
     ],
   ],
+  env: ({ retries }) => ({ RETRIES_FILE: retries }),
   read: ({ report, root }) => fromVitest(report, root),
 });
 
