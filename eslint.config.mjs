@@ -4,7 +4,7 @@ import tseslint from 'typescript-eslint';
  * The layers of docs/architecture.md as lint errors. Each folder names what it must not import;
  * `import type` may pass everywhere (types vanish at build time), but for `vscode`.
  */
-const folders = ['core', 'git', 'index', 'opencode', 'backup', 'imports', 'protocol', 'host', 'plugin', 'cli'];
+const folders = ['core', 'git', 'index', 'opencode', 'backup', 'imports', 'sync', 'protocol', 'host', 'plugin', 'cli'];
 
 const allowed = {
   core: [],
@@ -13,10 +13,11 @@ const allowed = {
   opencode: ['core'],
   backup: ['core'],
   imports: ['core', 'index', 'backup'],
+  sync: ['core', 'git'],
   protocol: [],
-  host: ['core', 'git', 'index', 'opencode', 'backup', 'imports', 'protocol'],
+  host: ['core', 'git', 'index', 'opencode', 'backup', 'imports', 'sync', 'protocol'],
   plugin: ['core', 'git', 'opencode', 'backup'],
-  cli: ['core', 'git', 'index', 'opencode', 'backup', 'imports'],
+  cli: ['core', 'git', 'index', 'opencode', 'backup', 'imports', 'sync'],
 };
 
 const noVscode = { name: 'vscode', message: 'Only src/host (and src/extension.ts) may import vscode.' };

@@ -27,6 +27,7 @@ export async function openFor(
 ): Promise<Opened> {
   await checkFolder(globals.cwd);
   const { openWorkspace } = await import('../git/open');
+  const { GitSync } = await import('../sync/sync');
   let task: TaskService | null = null;
   const workspace = await openWorkspace({
     directory: globals.cwd,
@@ -40,6 +41,7 @@ export async function openFor(
         async () => (await sessions(folder, root)).running(),
       );
     },
+    sync: (parts) => new GitSync(parts),
     ...(needs.index && existsSync(wasm) ? { index: openIndex } : {}),
   });
   return {

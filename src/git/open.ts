@@ -1,15 +1,27 @@
 import type { ConversationPort } from '../core/conversation';
 import { loadConfig, storeHome, type Config } from '../core/config';
+import type { Checkpoint } from '../core/model';
 import type { QueryIndex } from '../core/ports';
 import type { TaskPort } from '../core/restorer';
 import type { StoredSessions } from '../core/session-document';
+import type { SyncService } from '../core/sync';
 import { Workspace } from '../core/workspace';
 import { ensureStore, layoutOf } from './layout';
 import { resolveRoot } from './roots';
 import { SessionStore } from './session-store';
 import { checkpointRefs, GitStore } from './store';
-import { GitSync } from './sync';
 import { findUserRepo } from './user-repo';
+
+/** What an exchange with others works on. */
+export interface SyncParts {
+  store: GitStore;
+  config: () => Config;
+  conversation: ConversationPort | null;
+  /** By reference, local and fetched. */
+  resolve: (reference: string) => Promise<Checkpoint>;
+  /** After others have come in. */
+  changed: (ids: string[]) => void;
+}
 
 export interface OpenOptions {
   /** Any folder inside the workspace. */
@@ -20,6 +32,8 @@ export interface OpenOptions {
   index?: (folder: string) => Promise<QueryIndex>;
   task?: (folder: string, root: string) => TaskPort;
   conversation?: (folder: string, root: string, stored: StoredSessions) => ConversationPort;
+  /** The exchange with others; without it there is none. */
+  sync?: (parts: SyncParts) => SyncService;
   env?: NodeJS.ProcessEnv;
   log?: (message: string) => void;
 }
@@ -45,14 +59,9 @@ export async function openWorkspace(options: OpenOptions): Promise<Workspace> {
     index,
     task: options.task?.(layout.folder, root) ?? null,
     conversation,
-    sync: (host) =>
-      new GitSync({
-        store,
-        config,
-        conversation,
-        resolve: (r) => host.resolve(r),
-        changed: (ids) => host.changed(ids),
-      }),
+    sync: options.sync
+      ? ({ resolve, changed }) => options.sync!({ store, config, conversation, resolve, changed })
+      : null,
   });
   await workspace.recover();
   return workspace;

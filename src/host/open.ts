@@ -44,6 +44,7 @@ export const workspaceOpener = (extension: vscode.Uri, log: vscode.LogOutputChan
     if (!vscode.workspace.isTrusted && !(await hasStore(directory)))
       throw new CheckpointsError('not-supported', 'The folder is not trusted: no checkpoints are made for it.');
     const { openWorkspace } = await import('../git/open');
+    const { GitSync } = await import('../sync/sync');
     let parts: Parts | undefined;
     const partsOf = (folder: string, root: string): Parts =>
       (parts ??= { task: taskOf(folder, root), sessions: new Sessions(root, folder, log) });
@@ -61,6 +62,7 @@ export const workspaceOpener = (extension: vscode.Uri, log: vscode.LogOutputChan
           () => sessions.running(),
         );
       },
+      sync: (parts) => new GitSync(parts),
       log: (message) => log.info(message),
     });
     if (api.recovered !== null)

@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import type { NamedRemote } from '../git/remotes';
+import type { NamedRemote } from '../sync/remotes';
 import type { Root } from './root';
 
 const memoryKey = (root: Root): string => `remotes:${root.api.root}`;
@@ -12,7 +12,7 @@ export class RemotePicker {
   constructor(private readonly memory: vscode.Memento) {}
 
   async pick(root: Root, title: string): Promise<string | undefined> {
-    const { listRemotes } = await import('../git/remotes');
+    const { listRemotes } = await import('../sync/remotes');
     const used = this.memory.get<string[]>(memoryKey(root), []);
     const items = remoteItems(await listRemotes(root.api.root), used);
     const chosen = await vscode.window.showQuickPick(items, {

@@ -3,8 +3,8 @@ import { closeSync, existsSync, fsyncSync, openSync, readSync, renameSync, rmSyn
 import { dirname } from 'node:path';
 import { CheckpointsError } from '../core/errors';
 import type { SyncOptions } from '../core/sync';
-import { isMissing } from './refs';
-import { runGit, safeFlags, storeEnv } from './run';
+import { isMissing } from '../git/refs';
+import { runGit, safeFlags, storeEnv } from '../git/run';
 import type { Scratch } from './scratch';
 import { speak, type Address } from './transport';
 import { parseRefLines, wireRefs, type WireRef } from './wire';

@@ -1,5 +1,5 @@
-import { modes, type Trees } from './trees';
-import { unsafePath } from './trust';
+import { modes, type Trees } from '../git/trees';
+import { unsafePath } from '../git/trust';
 
 interface Found {
   /** The first thing that is wrong, as a path below the folder; null when nothing is. */

@@ -1,28 +1,17 @@
-import type { Config } from '../core/config';
-import type { ConversationPort } from '../core/conversation';
 import { CheckpointsError } from '../core/errors';
 import type { Checkpoint } from '../core/model';
 import { countsAsLatest } from '../core/references';
 import type { PushOptions, PushResult } from '../core/sync';
-import { Exclusions } from './exclusions';
+import { Exclusions } from '../git/exclusions';
 import { headCommit, Outgoing } from './outgoing';
-import type { PackWriter } from './pack-writer';
+import type { SyncParts } from '../git/open';
+import type { PackWriter } from '../git/pack-writer';
 import { lookAt, pushRefs, type PushJob, type RefMove } from './push';
 import type { Scratch } from './scratch';
 import { SessionSender } from './session-sender';
-import { checkpointRefs, type GitStore } from './store';
+import { checkpointRefs, type GitStore } from '../git/store';
 import { isVanished, type Address } from './transport';
 import { checkpointRef, originName, placeOf, sessionRef, thisOrigin, type WireRef } from './wire';
-
-export interface SyncParts {
-  store: GitStore;
-  config: () => Config;
-  conversation: ConversationPort | null;
-  /** By reference, local and fetched. */
-  resolve: (reference: string) => Promise<Checkpoint>;
-  /** After others have come in. */
-  changed: (ids: string[]) => void;
-}
 
 /** So many parents tell git enough: what one checkpoint has, most of its neighbours have. */
 const parentsKept = 500;

@@ -3,15 +3,15 @@ import { randomBytes } from 'node:crypto';
 import { basename, join } from 'node:path';
 import { CheckpointsError } from '../core/errors';
 import type { Checkpoint } from '../core/model';
-import { readForeign, refOf, sourceOf, fetchedSessionRefs, type FetchedRef } from './fetched';
+import { readForeign, refOf, sourceOf, fetchedSessionRefs, type FetchedRef } from '../git/fetched';
 import { examineTree, type KnownTrees } from './foreign-tree';
-import { ObjectReader } from './object-reader';
-import { runGit, safeFlags, storeEnv } from './run';
+import { ObjectReader } from '../git/object-reader';
+import { runGit, safeFlags, storeEnv } from '../git/run';
 import type { Scratch } from './scratch';
-import { readSession } from './session-store';
-import { checkpointRefs, type GitStore } from './store';
-import { Trees } from './trees';
-import { maxRecordBytes } from './untrusted-record';
+import { readSession } from '../git/session-store';
+import { checkpointRefs, type GitStore } from '../git/store';
+import { Trees } from '../git/trees';
+import { maxRecordBytes } from '../git/untrusted-record';
 import type { WireRef } from './wire';
 
 export interface Refusal {

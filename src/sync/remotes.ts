@@ -1,4 +1,4 @@
-import { runGit, userEnv } from './run';
+import { runGit, userEnv } from '../git/run';
 
 export interface NamedRemote {
   name: string;

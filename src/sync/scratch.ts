@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { storeConfig, type Layout } from './layout';
-import { PackWriter, type HashName } from './pack-writer';
-import { runGit, safeFlags, storeEnv } from './run';
-import { sweepDead } from './scanner';
+import { storeConfig, type Layout } from '../git/layout';
+import { PackWriter, type HashName } from '../git/pack-writer';
+import { runGit, safeFlags, storeEnv } from '../git/run';
+import { sweepDead } from '../git/scanner';
 
 /**
  * A repository of its own for one exchange with the outside. It sees everything the store has, and nothing it is given gets

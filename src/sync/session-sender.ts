@@ -2,11 +2,11 @@ import type { ConversationPort } from '../core/conversation';
 import { CheckpointsError } from '../core/errors';
 import type { Checkpoint } from '../core/model';
 import type { SentSessions, SyncOptions } from '../core/sync';
-import { fetchedSessionRefs } from './fetched';
-import type { PackWriter } from './pack-writer';
-import { addSession, ownSessionRefs, sessionFacts } from './session-store';
-import type { GitStore } from './store';
-import { isSessionId } from './untrusted-record';
+import { fetchedSessionRefs } from '../git/fetched';
+import type { PackWriter } from '../git/pack-writer';
+import { addSession, ownSessionRefs, sessionFacts } from '../git/session-store';
+import type { GitStore } from '../git/store';
+import { isSessionId } from '../git/untrusted-record';
 
 /** Reasons for which asking the server once more is of no use. */
 const hopeless = ['server-unreachable', 'opencode-missing', 'opencode-too-old', 'timeout'] as const;

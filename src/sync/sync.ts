@@ -12,7 +12,8 @@ import type {
   SyncService,
 } from '../core/sync';
 import { listBundle, writeBundle } from './bundle';
-import { originOf, outgoingFor, Publisher, type SyncParts } from './publisher';
+import type { SyncParts } from '../git/open';
+import { originOf, outgoingFor, Publisher } from './publisher';
 import { compare, examine, take, type Examined, type Offer } from './receive';
 import { Scratch } from './scratch';
 import { SessionSender } from './session-sender';

@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process';
 import { existsSync, realpathSync, statSync } from 'node:fs';
 import { isAbsolute, resolve, sep } from 'node:path';
 import { CheckpointsError } from '../core/errors';
-import { runGit, safeFlags, userEnv } from './run';
-import { findUserRepo } from './user-repo';
+import { runGit, safeFlags, userEnv } from '../git/run';
+import { findUserRepo } from '../git/user-repo';
 
 /** Where checkpoints go to or come from. */
 export interface Address {

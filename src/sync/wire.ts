@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs';
 import { hostname, userInfo } from 'node:os';
 import type { Origin } from '../core/model';
 import { isId } from '../core/ulid';
-import { originPattern } from './fetched';
-import { isSessionId } from './untrusted-record';
+import { originPattern } from '../git/fetched';
+import { isSessionId } from '../git/untrusted-record';
 
 /**
  * What a remote or a bundle holds: `refs/opencode-checkpoints/<origin>/checkpoints/<id>`, `.../sessions/<session>` and

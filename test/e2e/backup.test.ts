@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { openWorkspace } from '../../src/git/open';
+import { GitSync } from '../../src/sync/sync';
 import { startOpenCode, type OpenCode } from '../rig/opencode';
 import { VsCodeSession } from '../rig/vscode-session';
 
@@ -30,7 +31,11 @@ describe('backup and sync', () => {
     execFileSync('git', ['init', '-q', '--bare', bare]);
     await mkdir(clone);
     await writeFile(join(clone, 'greet.txt'), 'bonjour\n');
-    const api = await openWorkspace({ directory: clone, home: join(scratch, 'their-store') });
+    const api = await openWorkspace({
+      directory: clone,
+      home: join(scratch, 'their-store'),
+      sync: (parts) => new GitSync(parts),
+    });
     await api.create({ name: 'Bonjour' });
     await api.sync.push(bare);
     await api.close();

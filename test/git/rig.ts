@@ -16,6 +16,7 @@ import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { Workspace } from '../../src/core/workspace';
 import { openWorkspace, type OpenOptions } from '../../src/git/open';
+import { GitSync } from '../../src/sync/sync';
 
 export interface Sandbox {
   /** The workspace. */
@@ -47,7 +48,7 @@ export function sandbox(options: { git?: boolean; name?: string } = {}): Sandbox
     root,
     home,
     async open(more = {}) {
-      const workspace = await openWorkspace({ directory: root, home, ...more });
+      const workspace = await openWorkspace({ directory: root, home, sync: (parts) => new GitSync(parts), ...more });
       open.push(workspace);
       return workspace;
     },

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type * as vscode from 'vscode';
 import { openWorkspace } from '../../src/git/open';
+import { GitSync } from '../../src/sync/sync';
 import { commands } from '../../src/host/ids';
 import { CheckpointTree } from '../../src/host/tree';
 import type { TreeNode } from '../../src/host/tree-nodes';
@@ -20,7 +21,11 @@ describe('push, fetch, export and import', () => {
 
   /** Another person's clone with a store of its own, as on another machine. */
   const asColleague = async <T>(work: (api: Awaited<ReturnType<typeof openWorkspace>>) => Promise<T>): Promise<T> => {
-    const api = await openWorkspace({ directory: colleague, home: join(scratch, 'their-store') });
+    const api = await openWorkspace({
+      directory: colleague,
+      home: join(scratch, 'their-store'),
+      sync: (parts) => new GitSync(parts),
+    });
     try {
       return await work(api);
     } finally {

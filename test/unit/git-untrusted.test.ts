@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import type { Checkpoint } from '../../src/core/model';
 import { linkLeavesRoot, unsafePath } from '../../src/git/trust';
 import { cleanRecord } from '../../src/git/untrusted-record';
-import { originName, parseRefLines, parseWireRef } from '../../src/git/wire';
-import { withoutPassword } from '../../src/git/transport';
+import { originName, parseRefLines, parseWireRef } from '../../src/sync/wire';
+import { withoutPassword } from '../../src/sync/transport';
 import { Records } from './records';
 
 const origin = { machine: 'box', user: 'anna' };

@@ -19,7 +19,10 @@ const wrong: Array<[file: string, imported: string]> = [
   ['src/core/x.ts', 'simple-git'],
   ['src/core/x.ts', 'node:child_process'],
   ['src/git/x.ts', '../opencode/x'],
+  ['src/git/x.ts', '../sync/x'],
   ['src/git/x.ts', 'vscode'],
+  ['src/sync/x.ts', '../opencode/x'],
+  ['src/plugin/x.ts', '../sync/x'],
   ['src/index/x.ts', '../git/x'],
   ['src/opencode/x.ts', '../git/x'],
   ['src/backup/x.ts', '../host/x'],
@@ -41,6 +44,7 @@ const wrong: Array<[file: string, imported: string]> = [
 const right: Array<[file: string, imported: string]> = [
   ['src/git/x.ts', '../core/x'],
   ['src/host/x.ts', 'vscode'],
+  ['src/sync/x.ts', '../git/x'],
   ['src/host/x.ts', '../git/x'],
   ['src/cli/x.ts', '../index/x'],
   ['src/extension.ts', 'vscode'],
