@@ -100,7 +100,15 @@ function everyOption(command: Command): Option[] {
 
 function usageError(program: Command, error: CommanderError, argv: readonly string[]): UsageError {
   const words = argv.filter((word) => !word.startsWith('-'));
-  const command = words.find((word) => program.commands.some((one) => one.name() === word));
+  const path: string[] = [];
+  for (let [at, rest] = [program, words]; ;) {
+    const next = rest.findIndex((word) => at.commands.some((one) => one.name() === word));
+    const found = at.commands.find((one) => one.name() === rest[next]);
+    if (found === undefined) break;
+    path.push(found.name());
+    [at, rest] = [found, rest.slice(next + 1)];
+  }
+  const command = path.join(' ');
   const wayOut = `See \`opencode-checkpoints ${command ? `${command} ` : ''}--help\`.`;
   // `help` as an error is what commander does with a line that ends before a command, and with `help` for an unknown one.
   if (error.code === 'commander.help') {

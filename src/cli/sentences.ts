@@ -35,7 +35,7 @@ export const waysOut: Record<CliReason, string> = {
   'opencode-missing': 'Install OpenCode, name it with OPENCODE_BIN, or point `--server URL` at a running one.',
   'opencode-too-old': 'Update OpenCode.',
   'session-missing':
-    'Look whether the id is right and the server is the right one; files need no session: `--scope files`.',
+    'Look whether the id is right and the server is the right one. What a backup has is told by `backup restore --dry-run`; a restore of files alone needs no session: `--scope files`.',
   'session-busy': 'Stop it first, or go on all the same with `--force`.',
   'message-missing': 'Look whether the id is right; files need no conversation: `--scope files`.',
   'fork-mismatch': 'The original session is as it was. Try again, or restore only the files: `--scope files`.',

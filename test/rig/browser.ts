@@ -271,11 +271,17 @@ export class Workbench {
     return this.page.locator('.notifications-toasts .notification-toast').filter({ hasText: text }).first();
   }
 
+  /** On the message as it comes up, or in the list of messages when it has gone there meanwhile. */
   async notificationClick(text: string | RegExp, button: string): Promise<void> {
     const toast = this.notification(text);
-    await toast.waitFor();
-    await toast.hover();
-    await toast
+    const listed = this.page.locator('.notifications-center .notification-list-item').filter({ hasText: text }).first();
+    const bell = this.page.locator('[id="status.notifications"]');
+    await toast.or(bell.locator('.codicon-bell-dot')).first().waitFor();
+    if (!(await toast.isVisible())) await this.command('Notifications: Show Notifications');
+    const message = toast.or(listed).first();
+    await message.waitFor();
+    await message.hover();
+    await message
       .locator('.notification-list-item-buttons-container .monaco-button', { hasText: exactly(button) })
       .click();
   }

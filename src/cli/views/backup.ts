@@ -1,7 +1,9 @@
 import type { BackupReport, BackupStatus, RestorePreview, SessionRestoreReport, VerifyReport } from '../../backup/api';
+import { globalConfigPath } from '../../core/config';
 import type { Output } from '../output';
 import { table } from '../table';
 import { visible } from '../visible';
+import { when } from './checkpoint';
 import { size } from './size';
 
 const plural = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
@@ -24,8 +26,13 @@ export function reportView(report: BackupReport, { style }: Output): string {
 
 export function statusView(status: BackupStatus, { style }: Output): string {
   if (status.path === null) {
-    const head = `Backup is ${style.yellow('off')}: no folder is set (OPENCODE_BACKUP_PATH, or backup.path in the configuration).\n`;
-    return head + status.suggestions.map((folder) => `  possible here: ${visible(folder)}\n`).join('');
+    const head = `Backup is ${style.yellow('off')}: no folder is set.\n`;
+    const [folder = '~/opencode-backup'] = status.suggestions;
+    const way = [
+      'For once:  OPENCODE_BACKUP_PATH=DIR opencode-checkpoints backup run',
+      `For good:  { "backup": { "path": ${JSON.stringify(folder)} } } in ${visible(globalConfigPath())}`,
+    ];
+    return `${head}${way.join('\n')}\n${status.suggestions.map((one) => `Possible here: ${visible(one)}\n`).join('')}`;
   }
   const own = status.machines > 1 ? `, ${status.ownSessions} of this machine, ${status.machines} machines` : '';
   const rows: Array<[string, string]> = [
@@ -33,8 +40,8 @@ export function statusView(status: BackupStatus, { style }: Output): string {
     ['sessions', `${status.sessions}${own}`],
     ...(status.deletedSessions > 0 ? [['deleted', String(status.deletedSessions)] as [string, string]] : []),
     ['size', size(status.bytes)],
-    ['last run', status.lastRunAt ?? 'never'],
-    ['saved', status.lastSuccessAt ?? 'never'],
+    ['last run', status.lastRunAt === null ? 'never' : when(status.lastRunAt)],
+    ['saved', status.lastSuccessAt === null ? 'never' : when(status.lastSuccessAt)],
   ];
   const lines = rows.map(([label, value]) => `${style.dim(label.padEnd(10))}${visible(value)}\n`).join('');
   const { problem } = status;
@@ -50,7 +57,7 @@ export function previewView({ path, sessions, unreadable }: RestorePreview, outp
     deleted ? `${state}, deleted` : state,
     String(versions[0]?.messages ?? '?'),
     String(versions.length),
-    new Date(versions[0]?.updatedAt ?? 0).toISOString().slice(0, 16).replace('T', ' '),
+    versions[0] === undefined ? '?' : when(new Date(versions[0].updatedAt).toISOString()),
     projectId.slice(0, 8),
     title ?? '',
   ]);
