@@ -183,7 +183,8 @@ export function forksOf(roots: readonly SessionNode[], session: string): Session
   return out;
 }
 
-function all(roots: readonly SessionNode[]): SessionNode[] {
+/** Every session of a tree, ancestors first. */
+export function all(roots: readonly SessionNode[]): SessionNode[] {
   return roots.flatMap((node) => [node, ...all(node.children)]);
 }
 

@@ -1,6 +1,7 @@
 import * as vscode from 'vscode';
 import { CheckpointsError } from '../core/errors';
-import { originOf } from '../core/lineage';
+import { all, type Link } from '../core/lineage';
+import { LineageReader } from '../core/lineage-reader';
 import { watchSessions } from '../core/session-watch';
 import type { SessionEvent, SessionGateway, SessionInfo } from '../core/sessions';
 import type { KnownSession } from '../protocol/rows';
@@ -22,6 +23,8 @@ const askedForMissing = 100;
 /** What a server said; it outlives the connection, but for who is at work. */
 interface Facts {
   sessions: Map<string, SessionInfo>;
+  /** Where forks come from. */
+  links: Map<string, Link>;
   busy: Set<string>;
   missing: Set<string>;
   /** Whether a session that is not listed really is gone; asked once each. */
@@ -31,6 +34,7 @@ interface Facts {
 interface Followed extends Facts {
   controller: AbortController;
   gateway: SessionGateway;
+  lineage: LineageReader;
   timer: NodeJS.Timeout | undefined;
   /** Events tell who begins; who is at work already has to be asked for. */
   askBusy: boolean;
@@ -66,7 +70,7 @@ export class SessionStates implements vscode.Disposable {
     ];
   }
 
-  /** What is known now of these sessions; what is not comes with `onDidChange`. */
+  /** What is known now of these sessions and of their forks; what is not comes with `onDidChange`. */
   of(root: Root, ids: ReadonlySet<string>): KnownSession[] {
     const before = this.wanted.get(root);
     this.wanted.set(root, ids);
@@ -77,7 +81,7 @@ export class SessionStates implements vscode.Disposable {
     if (followed !== undefined && [...ids].some((id) => !followed.sessions.has(id) && !followed.asked.has(id)))
       this.readSoon(root, followed);
     const facts = this.facts.get(root);
-    return facts === undefined ? [] : [...ids].flatMap((id) => known(id, facts));
+    return facts === undefined ? [] : [...withForks(ids, facts)].flatMap((id) => known(id, facts));
   }
 
   /** Why the server that the settings name cannot be asked; null when nothing is wrong. */
@@ -138,11 +142,13 @@ export class SessionStates implements vscode.Disposable {
     const facts: Facts = {
       sessions: this.facts.get(root)?.sessions ?? new Map(),
       missing: this.facts.get(root)?.missing ?? new Set(),
+      links: this.facts.get(root)?.links ?? new Map(),
       busy: new Set(),
       // Another server may have what the last one had not.
       asked: new Set(),
     };
-    const followed: Followed = { ...facts, controller, gateway, timer: undefined, askBusy: true };
+    const lineage = new LineageReader(gateway);
+    const followed: Followed = { ...facts, controller, gateway, lineage, timer: undefined, askBusy: true };
     this.facts.set(root, facts);
     this.followed.set(root, followed);
     this.log.debug(`asking ${gateway.url} for the sessions of ${root.api.root}`);
@@ -181,12 +187,15 @@ export class SessionStates implements vscode.Disposable {
   }
 
   private async read(root: Root, followed: Followed): Promise<void> {
-    const { gateway, sessions, asked, missing } = followed;
+    const { gateway, sessions, links, asked, missing } = followed;
     const ids = this.wanted.get(root) ?? new Set<string>();
     const before = snapshot(followed);
     const list = await gateway.list(root.api.root);
     sessions.clear();
     for (const info of list) sessions.set(info.id, info);
+    const nodes = all(await followed.lineage.of(list, true));
+    links.clear();
+    for (const { session, link } of nodes) if (link !== null) links.set(session.id, link);
     for (const id of [...missing]) if (sessions.has(id)) missing.delete(id);
     if (followed.askBusy)
       for (const { id } of list.filter((info) => ids.has(info.id)).slice(0, askedForBusy))
@@ -230,16 +239,30 @@ const isThere = async (gateway: SessionGateway, id: string): Promise<boolean> =>
   }
 };
 
-const known = (id: string, { sessions, busy, missing }: Facts): KnownSession[] => {
+/** These, and what was forked from them: a fork is shown before it has a checkpoint of its own. */
+const withForks = (ids: ReadonlySet<string>, { sessions, links }: Facts): Set<string> => {
+  const found = new Set(ids);
+  // Parents are older than their forks.
+  for (const { id, archived } of [...sessions.values()].sort((a, b) => a.createdAt - b.createdAt)) {
+    const link = links.get(id);
+    if (link?.kind === 'fork' && found.has(link.origin) && !archived) found.add(id);
+  }
+  return found;
+};
+
+const known = (id: string, { sessions, links, busy, missing }: Facts): KnownSession[] => {
   const info = sessions.get(id);
   if (info === undefined) return missing.has(id) ? [{ id, state: 'deleted' }] : [];
-  const origin = originOf(info);
+  const link = links.get(id);
+  const fork = link?.kind === 'fork' ? link : undefined;
   return [
     {
       id,
       title: info.title,
-      parent: origin?.session ?? info.fork?.session ?? null,
-      forkedFrom: origin?.checkpoint ?? null,
+      parent: fork?.origin ?? null,
+      forkedFrom: fork?.checkpoint ?? null,
+      shared: fork?.count ?? null,
+      createdAt: info.createdAt,
       ...(busy.has(id) ? { state: 'busy' as const } : {}),
     },
   ];

@@ -54,6 +54,12 @@ export class TimelineView implements vscode.WebviewViewProvider, vscode.WebviewP
     if (webview !== undefined) this.connections.get(webview)?.reveal(workspace, id);
   }
 
+  /** Wherever a timeline is on the screen; none is opened for it. */
+  revealSession(workspace: string, session: string): void {
+    for (const shown of [this.view, this.panel])
+      if (shown?.visible === true) this.connections.get(shown.webview)?.revealSession(workspace, session);
+  }
+
   dispose(): void {
     this.panel?.dispose();
     vscode.Disposable.from(...this.subscriptions).dispose();

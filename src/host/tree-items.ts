@@ -67,16 +67,18 @@ const sessionItem = ({ group, parent, open }: SessionNode): vscode.TreeItem => {
   const { Collapsed, Expanded } = vscode.TreeItemCollapsibleState;
   const item = new vscode.TreeItem(label, open ? Expanded : Collapsed);
   const word = group.state === undefined ? '' : stateWords[group.state];
+  const begun = group.count === 0;
+  if (begun && group.forks.length === 0) item.collapsibleState = vscode.TreeItemCollapsibleState.None;
   item.description = [word, ago(group.latest)].filter((part) => part !== '').join(' · ');
   const icon = group.id === null ? 'bookmark' : isFork ? 'repo-forked' : 'comment-discussion';
   item.iconPath =
     group.state === 'deleted'
       ? new vscode.ThemeIcon('circle-slash', new vscode.ThemeColor('disabledForeground'))
       : new vscode.ThemeIcon(group.state === 'busy' ? 'loading~spin' : icon);
-  item.contextValue = group.id === null ? 'noSession' : 'session';
-  const points = plural(group.count, 'checkpoint');
+  item.contextValue = group.id === null ? 'noSession' : begun ? 'begunSession' : 'session';
+  const points = begun ? 'no checkpoint of its own yet' : plural(group.count, 'checkpoint');
   const more = group.state === undefined ? '' : `\n${stateSentences[group.state]}`;
-  item.tooltip = `${label}\n${points}, the last ${ago(group.latest)}${more}`;
+  item.tooltip = `${label}\n${points}, ${begun ? 'forked' : 'the last'} ${ago(group.latest)}${more}`;
   item.accessibilityInformation = {
     label: [`${isFork ? 'Fork' : 'Session'} ${label}`, word, points, ago(group.latest)]
       .filter((part) => part !== '')

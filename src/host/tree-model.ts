@@ -25,6 +25,7 @@ export interface SessionGroup {
   /** Pinned and named ones. */
   kept: Checkpoint[];
   items: Array<TurnGroup | Checkpoint>;
+  /** Also those that have no checkpoint of their own yet. */
   forks: SessionGroup[];
   /** What a running OpenCode says of it. */
   state: KnownSession['state'];
@@ -85,9 +86,8 @@ export const groupBySession = (
   const parents = new Map<string, string>();
   const sessions = new Map(toSessions(checkpoints, known).map((session) => [session.id, session]));
   const sessionAt = new Map(checkpoints.map((checkpoint) => [checkpoint.id, checkpoint.session?.id]));
+  for (const { id } of sessions.values()) if (!bySession.has(id)) bySession.set(id, []);
   for (const [id, points] of bySession) {
-    const newest = points[0];
-    if (newest === undefined) continue;
     const session = id === null ? undefined : sessions.get(id);
     // OpenCode 1 does not say what a fork was forked from; the restore that made it does.
     const parent = session?.parent ?? (session?.forkedFrom ? sessionAt.get(session.forkedFrom) : undefined);
@@ -97,7 +97,7 @@ export const groupBySession = (
       key: id ?? '-',
       id,
       title: session?.title ?? null,
-      latest: newest.createdAt,
+      latest: points[0]?.createdAt ?? new Date(session?.begun ?? 0).toISOString(),
       count: points.length,
       kept: points.filter(isKept),
       items: sessionItems(
@@ -119,6 +119,7 @@ const nestForks = (groups: Map<string | null, SessionGroup>, parents: Map<string
       parent.forks.push(group);
     else top.push(group);
   }
+  for (const { forks } of groups.values()) forks.sort((a, b) => (a.latest < b.latest ? 1 : -1));
   return top;
 };
 

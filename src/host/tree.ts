@@ -151,6 +151,17 @@ export class CheckpointTree implements vscode.TreeDataProvider<TreeNode>, vscode
     this.redraw();
   }
 
+  /** The row of a session, to reveal it; undefined while its page is not shown. */
+  async findSession(id: string, among?: TreeNode[]): Promise<SessionNode | undefined> {
+    for (const node of among ?? (await this.getChildren())) {
+      if (node.type === 'session' && node.group.id === id) return node;
+      if (node.type !== 'root' && node.type !== 'session') continue;
+      const found = await this.findSession(id, await this.getChildren(node));
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  }
+
   /** The row of a checkpoint, to reveal it; undefined while its page is not shown. */
   async find(id: string, among?: TreeNode[]): Promise<CheckpointNode | undefined> {
     for (const node of among ?? (await this.getChildren())) {
@@ -334,6 +345,10 @@ export class CheckpointTree implements vscode.TreeDataProvider<TreeNode>, vscode
   }
 }
 
-/** Those of this machine: OpenCode cannot know sessions that were fetched from another one. */
+/** Those of this machine, and what restores made of them: OpenCode cannot know sessions that were fetched from another one. */
 export const sessionsOf = (checkpoints: readonly Checkpoint[]): Set<string> =>
-  new Set(checkpoints.flatMap(({ session, origin }) => (session === null || origin !== null ? [] : [session.id])));
+  new Set(
+    checkpoints.flatMap(({ session, restore, origin }) =>
+      origin === null ? [session?.id, restore?.session].filter((id) => typeof id === 'string') : [],
+    ),
+  );

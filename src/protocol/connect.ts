@@ -49,6 +49,8 @@ export interface DetailsSource {
 export interface TimelineConnection {
   /** Scrolls to it and selects it, once the page is there. */
   reveal(workspace: string, id: CheckpointId): void;
+  /** The same for a session: its newest checkpoint, or where it begins. For a page that is on the screen. */
+  revealSession(workspace: string, session: string): void;
   dispose(): void;
 }
 
@@ -123,6 +125,7 @@ export function connectTimeline(
       wanted = { type: 'reveal', workspace, id };
       responder.emit(wanted);
     },
+    revealSession: (workspace, session) => responder.emit({ type: 'revealSession', workspace, session }),
     dispose: () => {
       unsubscribe();
       responder.dispose();

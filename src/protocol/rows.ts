@@ -37,18 +37,26 @@ export interface KnownSession {
   parent?: string | null;
   /** The checkpoint it was forked at. */
   forkedFrom?: CheckpointId | null;
+  /** How many messages it took over from its parent. */
+  shared?: number | null;
+  /** In milliseconds. */
+  createdAt?: number;
   state?: SessionState;
 }
 
 /**
- * The sessions of these checkpoints. The newest record knows the title best; a safety checkpoint that tells which
- * session a restore made also tells at which checkpoint that session was forked.
+ * The sessions of these checkpoints, and their forks that have none of their own yet. The newest record knows the title best;
+ * a safety checkpoint that tells which session a restore made also tells at which checkpoint that session was forked.
  */
 export function toSessions(checkpoints: readonly Checkpoint[], known: readonly KnownSession[] = []): TimelineSession[] {
   const sessions = new Map<string, TimelineSession>();
   const forks = new Map<string, CheckpointId>();
-  for (const { session, restore } of newestFirst(checkpoints)) {
-    if (restore?.session && restore.target) forks.set(restore.session, restore.target);
+  const begun = new Map<string, number>();
+  for (const { session, restore, origin, createdAt } of newestFirst(checkpoints)) {
+    if (restore?.session && restore.target) {
+      forks.set(restore.session, restore.target);
+      if (origin === null) begun.set(restore.session, Date.parse(createdAt));
+    }
     if (!session) continue;
     const seen = sessions.get(session.id);
     if (!seen) {
@@ -59,16 +67,47 @@ export function toSessions(checkpoints: readonly Checkpoint[], known: readonly K
       seen.parent ??= session.parent;
     }
   }
-  for (const { id, title, parent, forkedFrom, state } of known) {
+  const byId = new Map(checkpoints.map((checkpoint) => [checkpoint.id, checkpoint]));
+  for (const [id, at] of begun)
+    if (!sessions.has(id)) {
+      const target = byId.get(forks.get(id) ?? '');
+      if (target?.session)
+        sessions.set(id, { id, title: target.title, parent: target.session.id, forkedFrom: null, begun: at });
+    }
+  for (const { id, title, parent, forkedFrom, shared, createdAt, state } of known) {
+    if (forkedFrom && !forks.has(id)) forks.set(id, forkedFrom);
+    if (!sessions.has(id) && createdAt !== undefined && (parent || forks.has(id)))
+      sessions.set(id, { id, title: null, parent: null, forkedFrom: null, begun: createdAt });
     const session = sessions.get(id);
     if (!session) continue;
-    if (forkedFrom && !forks.has(id)) forks.set(id, forkedFrom);
+    // Gone before anything was done in it: there is nothing to show.
+    if (session.begun !== undefined && state === 'deleted') {
+      sessions.delete(id);
+      continue;
+    }
+    if (!forks.has(id) && parent && createdAt !== undefined) {
+      const at = forkedAt(checkpoints, parent, shared ?? Infinity, createdAt);
+      if (at) forks.set(id, at);
+    }
     session.title = title ?? session.title;
     session.parent = parent ?? session.parent;
     if (state) session.state = state;
   }
   for (const session of sessions.values()) session.forkedFrom = forks.get(session.id) ?? null;
   return [...sessions.values()];
+}
+
+/** Where a fork that somebody else made branched off: the last checkpoint of which it has all the messages. */
+function forkedAt(
+  checkpoints: readonly Checkpoint[],
+  parent: string,
+  shared: number,
+  createdAt: number,
+): CheckpointId | undefined {
+  return newestFirst(checkpoints).find(
+    ({ session, origin, createdAt: made }) =>
+      session?.id === parent && origin === null && session.messageCount <= shared && Date.parse(made) <= createdAt,
+  )?.id;
 }
 
 export function newestFirst<T extends { id: string; createdAt: string }>(records: readonly T[]): T[] {

@@ -20,7 +20,8 @@ export const timelineTimeouts = { timeline: 30_000, details: 20_000, find: 20_00
 export type TimelineEvent =
   | { type: 'changed' }
   /** Another view asks to show this one. */
-  | { type: 'reveal'; workspace: string; id: CheckpointId };
+  | { type: 'reveal'; workspace: string; id: CheckpointId }
+  | { type: 'revealSession'; workspace: string; session: string };
 
 export interface TimelineRow {
   id: CheckpointId;
@@ -59,6 +60,8 @@ export interface TimelineSession {
   /** The checkpoint it was forked at, when one is known. */
   forkedFrom: CheckpointId | null;
   state?: SessionState;
+  /** When it began, in milliseconds: of a fork that has no checkpoint of its own yet, so that no row tells. */
+  begun?: number;
 }
 
 export interface WorkspaceRef {

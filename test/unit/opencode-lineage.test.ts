@@ -113,4 +113,26 @@ describe('forks that nobody wrote down', () => {
     await reader.read('/w');
     expect(read).toHaveLength(before);
   });
+
+  it('are not taken for whole while they may still be copied', async () => {
+    let there = 2;
+    const young = [info('a', { title: 'Work' }), info('f', { createdAt: Date.now(), title: 'Work (fork #1)' })];
+    const reader = new LineageReader({
+      list: () => Promise.resolve(young),
+      messages: (id) => Promise.resolve(id === 'a' ? origin : copied(there)),
+    });
+    expect((await reader.read('/w'))[0]?.children[0]?.link).toMatchObject({ count: 2 });
+    there = 6;
+    expect((await reader.read('/w'))[0]?.children[0]?.link).toMatchObject({ count: 6 });
+  });
+
+  it('say how much they took over, where OpenCode says only from whom', async () => {
+    const forked = [info('a'), info('f', { createdAt: 50, fork: { session: 'a' } as SessionInfo['fork'] })];
+    const reader = new LineageReader({
+      list: () => Promise.resolve(forked),
+      messages: (id) => Promise.resolve(id === 'f' ? (messages['f'] ?? []) : origin),
+    });
+    expect((await reader.read('/w'))[0]?.children[0]?.link).toMatchObject({ by: 'opencode', count: null });
+    expect((await reader.of(forked, true))[0]?.children[0]?.link).toMatchObject({ by: 'opencode', count: 4 });
+  });
 });

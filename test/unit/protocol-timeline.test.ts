@@ -5,7 +5,7 @@ import { changesLimit, connectTimeline, toDetails, type TimelineBackend } from '
 import { applyReply, WindowSender } from '../../src/protocol/delta';
 import type { Port } from '../../src/protocol/envelope';
 import { readParams } from '../../src/protocol/requests';
-import { titleLimit, toRow, toSessions } from '../../src/protocol/rows';
+import { titleLimit, toRow, toSessions, type KnownSession } from '../../src/protocol/rows';
 import { taskChanges } from '../../src/protocol/task-changes';
 import { timelineCsp, timelineHtml } from '../../src/protocol/timeline-html';
 import {
@@ -74,6 +74,47 @@ describe('rows', () => {
       forkedFrom: forkedAt.id,
       state: 'busy',
     });
+  });
+});
+
+describe('forks without a checkpoint', () => {
+  const at = (t: number, messageCount: number, fields: Partial<Checkpoint> = {}): Checkpoint =>
+    record(t, 'turn', `after ${messageCount}`, {
+      session: { id: 'a', messageId: null, messageCount, title: 'Work', parent: null },
+      ...fields,
+    });
+  const points = [at(1000, 2), at(2000, 4), at(3000, 6)];
+  const [, second, third] = points as [Checkpoint, Checkpoint, Checkpoint];
+
+  it('are shown where a restore made them, before any server says so', () => {
+    const restore = {
+      operation: 'restore',
+      target: second.id,
+      scope: [],
+      session: 'f',
+    } as unknown as Checkpoint['restore'];
+    const all = [...points, record(5000, 'restore', 'Before', { restore })];
+    const fork = (known: KnownSession[]): unknown => toSessions(all, known).find(({ id }) => id === 'f');
+    expect(fork([])).toEqual({ id: 'f', title: 'after 4', parent: 'a', forkedFrom: second.id, begun: 5000 });
+    expect(fork([{ id: 'f', title: 'Better', parent: 'a', createdAt: 5001, state: 'busy' }])).toMatchObject({
+      title: 'Better',
+      forkedFrom: second.id,
+      state: 'busy',
+    });
+    // Somebody deleted it, and nothing was ever done in it.
+    expect(fork([{ id: 'f', state: 'deleted' }])).toBeUndefined();
+    const fetched = all.map((one) => ({ ...one, origin: { machine: 'm', user: 'u' } }));
+    expect(toSessions(fetched).map(({ id }) => id)).toEqual(['a']);
+  });
+
+  it('are shown at the last point of which they have all messages, when others made them', () => {
+    const fork = (more: Partial<KnownSession>): unknown =>
+      toSessions(points, [{ id: 'f', title: 'Work (fork #1)', parent: 'a', createdAt: 9000, ...more }])[1];
+    expect(fork({ shared: 5 })).toMatchObject({ begun: 9000, parent: 'a', forkedFrom: second.id });
+    expect(fork({ shared: null })).toMatchObject({ forkedFrom: third.id });
+    expect(fork({ shared: 6, createdAt: 2500 })).toMatchObject({ forkedFrom: second.id });
+    expect(fork({ shared: 1 })).toMatchObject({ parent: 'a', forkedFrom: null });
+    expect(fork({ parent: null })).toBeUndefined();
   });
 });
 

@@ -108,6 +108,30 @@ describe('lanes', () => {
     expect(picture(drawn)).toEqual(['..', '.O', '+/', 'O.']);
   });
 
+  it('begin with a fork that has no checkpoint yet, at its time, off the point it was forked at', () => {
+    const list = rows(['main', 'turn'], ['main', 'idle'], ['main', 'turn']);
+    const begun = (list[1]?.t ?? 0) + 1000;
+    const known = [session('main'), session('fork', { parent: 'main', forkedFrom: list[2]?.id ?? '', begun })];
+    const drawn = lay(list, known);
+    expect(drawn.items.map(({ kind }) => kind)).toEqual(['day', 'point', 'session', 'point', 'point']);
+    expect(picture(drawn)).toEqual(['..', 'O.', '|O', 'O|', 'O/']);
+    expect(drawn.items[2]).toMatchObject({ key: 'session:fork', head: true, position: 2, size: 4 });
+    expect(drawn.where.get('session:fork')).toBe(2);
+    // A fork of that fork, and one that is older than all there is.
+    const more = lay(list, [
+      ...known,
+      session('two', { parent: 'fork', begun: begun + 9e6 }),
+      session('old', { begun: 1 }),
+    ]);
+    expect(picture(more)).toEqual(['...', '..O', 'O.|', '|O/', 'O|.', 'O/.', 'O..']);
+    // A filter asks for checkpoints.
+    expect(lay(list, known, null).items.map(({ kind }) => kind)).toEqual(['day', 'point', 'point', 'point']);
+    expect([...sessionTones(list, 5, new Map(known.map((one) => [one.id, one])))]).toEqual([
+      ['main', 0],
+      ['fork', 1],
+    ]);
+  });
+
   it('do not hang on sessions that name each other as parents', () => {
     const list = rows(['a', 'turn'], ['b', 'turn'], ['a', 'turn'], ['b', 'turn']);
     const drawn = lay(list, [session('a', { parent: 'b' }), session('b', { parent: 'a' })]);

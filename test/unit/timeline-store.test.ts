@@ -85,7 +85,7 @@ async function start(checkpoints = make(), saved: Partial<PageState> = {}) {
   await idle();
   const id = (title: string): string => store.data.rows.find((row) => row.title === title)?.id ?? '';
   const titles = (): string[] =>
-    store.items().flatMap((item) => (item.kind === 'day' ? [] : [item.kind === 'fold' ? 'fold' : item.row.title]));
+    store.items().flatMap((item) => (item.kind === 'day' ? [] : [item.kind === 'point' ? item.row.title : item.kind]));
   return { store, backend, connection, hooks, id, titles };
 }
 

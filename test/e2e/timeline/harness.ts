@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import type { Change, Checkpoint, CheckpointId } from '../../../src/core/model';
 import { connectTimeline, type TimelineBackend, type TimelineConnection } from '../../../src/protocol/connect';
+import type { KnownSession } from '../../../src/protocol/rows';
 import type { FindQuery, Notice, TimelineAction, WorkspaceRef } from '../../../src/protocol/timeline';
 import { timelineCsp, timelineHtml } from '../../../src/protocol/timeline-html';
 import { launchBrowser } from '../../rig/browser';
@@ -155,6 +156,8 @@ export class FixtureBackend implements TimelineBackend {
   readonly actions: TimelineAction[] = [];
   readonly asked: Array<string | null> = [];
   notices: Notice[] = [];
+  /** What a running OpenCode says. */
+  sessions: KnownSession[] = [];
   operation: { title: string } | null = null;
   workspaces: WorkspaceRef[] = [{ id: 'w1', name: 'shop' }];
   workspace: string | null = 'w1';
@@ -172,8 +175,8 @@ export class FixtureBackend implements TimelineBackend {
     this.asked.push(asked);
     await this.gate;
     if (this.fail) throw this.fail;
-    const { workspaces, workspace, checkpoints, operation, notices } = this;
-    return { workspaces, workspace, checkpoints, operation, notices };
+    const { workspaces, workspace, checkpoints, sessions, operation, notices } = this;
+    return { workspaces, workspace, checkpoints, sessions, operation, notices };
   }
 
   async details(_workspace: string | null, id: CheckpointId): Promise<Awaited<ReturnType<TimelineBackend['details']>>> {

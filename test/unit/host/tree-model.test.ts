@@ -73,6 +73,30 @@ describe('groupBySession', () => {
     });
   });
 
+  it('shows a fork under its origin before it has a checkpoint', () => {
+    const known = [
+      { id: 's2', parent: 's1', title: 'Other way', createdAt: Date.parse('2026-01-02'), state: 'busy' as const },
+      { id: 's3', parent: 's2', title: 'Third way', createdAt: Date.parse('2026-01-03') },
+    ];
+    expect(groupBySession([inSession('a', 's1')], known)).toMatchObject([
+      {
+        id: 's1',
+        count: 1,
+        forks: [
+          {
+            id: 's2',
+            title: 'Other way',
+            count: 0,
+            items: [],
+            state: 'busy',
+            latest: '2026-01-02T00:00:00.000Z',
+            forks: [{ id: 's3' }],
+          },
+        ],
+      },
+    ]);
+  });
+
   it('orders sessions by their newest point and keeps those without one apart', () => {
     const groups = groupBySession([record('d'), inSession('c', 's2'), record('b'), inSession('a', 's1')]);
     expect(groups.map(({ id }) => id)).toEqual([null, 's2', 's1']);

@@ -6,7 +6,9 @@ import { assignColumns, type LaneLine } from './lanes';
  * Rows in, what is drawn out. Pure: a person's fold state, day names and colours come in as data. Everything is one
  * item of one height, so that the list can be virtualised by arithmetic alone.
  */
-export type Item = DayItem | PointItem | FoldItem;
+export type Item = DayItem | LaneItem;
+/** What stands on a session's lane. */
+export type LaneItem = PointItem | FoldItem | SessionItem;
 
 export interface DayItem {
   kind: 'day';
@@ -42,6 +44,13 @@ export interface FoldItem extends OnLane {
   open: boolean;
 }
 
+/** A fork that has no checkpoint of its own yet: only where it begins is known. */
+export interface SessionItem extends OnLane {
+  kind: 'session';
+  session: string;
+  t: number;
+}
+
 export interface StatusChange {
   from: TaskStatus | null;
   to: TaskStatus;
@@ -51,7 +60,7 @@ export interface Layout {
   items: Item[];
   lines: LaneLine[];
   columns: number;
-  /** Of every shown checkpoint, folded ones too (then the fold's), and of every fold. */
+  /** Of every shown checkpoint, folded ones too (then the fold's), of every fold, and of sessions without any. */
   where: ReadonlyMap<string, number>;
 }
 
@@ -60,7 +69,7 @@ export interface LayoutInput {
   rows: readonly TimelineRow[];
   sessions: ReadonlyMap<string, TimelineSession>;
   statusChanges: ReadonlyMap<string, StatusChange>;
-  /** Open folds; null shows every tool point (a filter is on). */
+  /** Open folds; null shows every tool point (a filter is on), and nothing that is not a checkpoint. */
   open: ReadonlySet<string> | null;
   /** Same text for two times of one day. */
   dayOf: (t: number) => string;
@@ -73,20 +82,32 @@ export function layout({ rows, sessions, statusChanges, open, dayOf }: LayoutInp
   let day: DayItem | null = null;
   let dayKey = '';
 
-  const push = (item: PointItem | FoldItem): number => {
+  const push = (item: LaneItem): number => {
     where.set(item.key, items.length);
     return items.push(item) - 1;
   };
-  for (const row of rows) {
-    const key = dayOf(row.t);
-    const session = row.session ?? null;
-    if (!day || key !== dayKey) {
-      day = { kind: 'day', key: `day:${key}`, t: row.t, count: 0 };
-      dayKey = key;
-      items.push(day);
+  const dayAt = (t: number): DayItem => {
+    const key = dayOf(t);
+    if (day && key === dayKey) return day;
+    dayKey = key;
+    day = { kind: 'day', key: `day:${key}`, t, count: 0 };
+    items.push(day);
+    return day;
+  };
+  const place = { column: 0, head: false, position: 0, size: 0 };
+  const waiting = open ? begunSessions(sessions) : [];
+  const pushBegun = (after: number): void => {
+    for (let next = waiting[0]; next && next.begun >= after; next = waiting[0]) {
+      waiting.shift();
+      dayAt(next.begun);
+      push({ kind: 'session', key: sessionKey(next.id), session: next.id, t: next.begun, ...place });
     }
-    day.count++;
-    const lane = { session, column: 0, head: false, position: 0, size: 0 };
+  };
+  for (const row of rows) {
+    pushBegun(row.t);
+    const session = row.session ?? null;
+    dayAt(row.t).count++;
+    const lane = { session, ...place };
     const name = foldKey(row);
     const members = name === null ? undefined : folds.get(name);
     if (name !== null && members) {
@@ -101,9 +122,22 @@ export function layout({ rows, sessions, statusChanges, open, dayOf }: LayoutInp
     push({ kind: 'point', key: row.id, row, level, status: statusChanges.get(row.id) ?? null, ...lane });
   }
 
+  pushBegun(-Infinity);
+
   number(items);
   const { lines, columns } = placeLanes(items, where, sessions);
   return { items, lines, columns, where };
+}
+
+export const sessionKey = (id: string): string => `session:${id}`;
+
+/** Newest first. */
+function begunSessions(
+  sessions: ReadonlyMap<string, TimelineSession>,
+): Array<TimelineSession & Required<Pick<TimelineSession, 'begun'>>> {
+  return [...sessions.values()]
+    .flatMap((session) => (session.begun === undefined ? [] : [{ ...session, begun: session.begun }]))
+    .sort((a, b) => b.begun - a.begun || (a.id < b.id ? 1 : -1));
 }
 
 /** Points that a person or an agent marked stay in sight. */
@@ -126,7 +160,7 @@ function groupTools(rows: readonly TimelineRow[]): Map<string, TimelineRow[]> {
 }
 
 function number(items: readonly Item[]): void {
-  const top = items.filter((item): item is PointItem | FoldItem => item.kind === 'fold' || isTop(item));
+  const top = items.filter((item): item is LaneItem => item.kind === 'fold' || item.kind === 'session' || isTop(item));
   top.forEach((item, index) => {
     item.position = index + 1;
     item.size = top.length;
@@ -164,6 +198,7 @@ function placeLanes(
     for (let i = index + 1; i < items.length; i++) {
       const item = items[i];
       if (!item || item.kind === 'day' || item.session !== parent) continue;
+      if (item.kind === 'session') return i;
       const oldest = item.kind === 'fold' ? item.rows.at(-1) : item.row;
       if (forkedFrom === null || (oldest && oldest.id <= forkedFrom)) return i;
     }
@@ -201,11 +236,21 @@ export function statusChanges(rows: readonly TimelineRow[]): Map<string, StatusC
 }
 
 /** A colour number per session, oldest first and in turns: it stays when newer sessions come. */
-export function sessionTones(rows: readonly TimelineRow[], tones: number): Map<string, number> {
+export function sessionTones(
+  rows: readonly TimelineRow[],
+  tones: number,
+  sessions: ReadonlyMap<string, TimelineSession> = new Map(),
+): Map<string, number> {
   const result = new Map<string, number>();
-  for (let i = rows.length - 1; i >= 0; i--) {
-    const session = rows[i]?.session;
+  const add = (session: string | undefined): void => {
     if (session !== undefined && !result.has(session)) result.set(session, result.size % tones);
+  };
+  const waiting = begunSessions(sessions);
+  for (let i = rows.length - 1; i >= 0; i--) {
+    const row = rows[i];
+    for (let next = waiting.at(-1); row && next && next.begun < row.t; next = waiting.at(-1)) add(waiting.pop()?.id);
+    add(row?.session);
   }
+  for (const { id } of waiting.reverse()) add(id);
   return result;
 }

@@ -11,7 +11,7 @@ import type {
 } from '../../../src/protocol/timeline';
 import { hostQueries, parseFilter } from './filter';
 import { Finder } from './finder';
-import { foldKey, type FoldItem, type Item, type PointItem } from './layout';
+import { foldKey, sessionKey, type Item, type LaneItem } from './layout';
 import type { PageState } from './page-state';
 import { filteredData, rowData, type FilteredData, type RowData } from './view-data';
 
@@ -65,7 +65,7 @@ export class TimelineStore {
     this.view = this.#derive();
     caller.onEvent((event) => {
       if (event.type === 'changed') void this.load();
-      else this.revealIn(event.workspace, event.id);
+      else this.revealIn(event.workspace, event.type === 'reveal' ? event.id : sessionKey(event.session));
     });
   }
 
@@ -131,7 +131,7 @@ export class TimelineStore {
     }
     const wanted = this.#reveal;
     this.#reveal = null;
-    if (wanted !== null && this.data.byId.has(wanted)) this.reveal(wanted);
+    if (wanted !== null && this.#has(wanted)) this.reveal(wanted);
     else if (!this.details || version !== this.#selectedVersion()) this.#loadDetails(0);
     this.#changed();
   }
@@ -201,11 +201,11 @@ export class TimelineStore {
 
   // Selection
 
-  get selected(): PointItem | FoldItem | null {
+  get selected(): LaneItem | null {
     return this.item(this.state.selected);
   }
 
-  item(key: string | null): PointItem | FoldItem | null {
+  item(key: string | null): LaneItem | null {
     const index = key === null ? undefined : this.view.layout.where.get(key);
     const item = index === undefined ? undefined : this.view.layout.items[index];
     return item && item.kind !== 'day' ? item : null;
@@ -225,9 +225,32 @@ export class TimelineStore {
     this.setWorkspace(workspace);
   }
 
-  /** Shows a checkpoint wherever it hides: in a fold, behind a filter, or not loaded yet. */
+  #has(key: string): boolean {
+    return this.data.byId.has(key) || this.#begun(key) || this.#newestOf(key) !== undefined;
+  }
+
+  #begun(key: string): boolean {
+    return [...this.data.sessions.values()].some(({ id, begun }) => begun !== undefined && sessionKey(id) === key);
+  }
+
+  #newestOf(key: string): TimelineRow | undefined {
+    return this.data.rows.find(({ session }) => session !== undefined && sessionKey(session) === key);
+  }
+
+  /** A session's newest checkpoint, or its beginning. */
+  #revealSession(key: string): void {
+    const newest = this.#newestOf(key);
+    if (newest) return this.reveal(newest.id);
+    this.state.filter = '';
+    this.view = this.#derive();
+    this.revealed = { id: key };
+    this.select(key);
+  }
+
+  /** Shows a checkpoint (or a session) wherever it hides: in a fold, behind a filter, or not loaded yet. */
   reveal(id: string): void {
     const row = this.data.byId.get(id);
+    if (!row && this.#has(id)) return this.#revealSession(id);
     if (!row) {
       this.#reveal = id;
       void this.load();

@@ -1,6 +1,6 @@
 import type { TaskStatus } from '../../../src/core/model';
 import type { SessionState, TimelineRow } from '../../../src/protocol/timeline';
-import type { FoldItem, PointItem } from './layout';
+import type { LaneItem } from './layout';
 import type { RowData } from './view-data';
 import { triggerLabel } from './triggers';
 import type { TimeFormat } from './dates';
@@ -42,6 +42,9 @@ export const stateText: Record<SessionState, string> = {
   deleted: 'not in OpenCode any more',
 };
 
+/** Of a fork in which nothing was done yet. */
+export const nothingYet = 'no checkpoint of its own yet';
+
 export function changedFiles(row: TimelineRow): string {
   if (!row.changes) return 'no files changed';
   const [added, modified, deleted] = row.changes;
@@ -54,15 +57,19 @@ export function changedFiles(row: TimelineRow): string {
 }
 
 /** All that a row shows beside its title by shape, colour and place, in words, for those who cannot see it. */
-export function describeItem(item: PointItem | FoldItem, data: RowData, time: TimeFormat, now: number): string {
+export function describeItem(item: LaneItem, data: RowData, time: TimeFormat, now: number): string {
   const session = sessionTitle(item.session, data);
   if (item.kind === 'fold') {
     const [newest] = item.rows;
     const when = newest ? `${time.day(newest.t, now)} ${time.clock(newest.t)}` : '';
     return `of turn ${newest?.turn ?? ''}, ${session}, ${when}`;
   }
-  const { row, status } = item;
   const state = item.session === null ? undefined : data.sessions.get(item.session)?.state;
+  if (item.kind === 'session')
+    return ['fork', state ? stateText[state] : '', `${time.day(item.t, now)} ${time.clock(item.t)}`]
+      .filter(Boolean)
+      .join(', ');
+  const { row, status } = item;
   return [
     triggerLabel(row.trigger, row.origin),
     row.named ? 'named' : '',

@@ -16,11 +16,12 @@ export interface RowData {
 }
 
 export function rowData({ rows, sessions }: Pick<TimelineWindow, 'rows' | 'sessions'>): RowData {
+  const bySession = new Map(sessions.map((session) => [session.id, session]));
   return {
     rows,
     byId: new Map(rows.map((row) => [row.id, row])),
-    sessions: new Map(sessions.map((session) => [session.id, session])),
-    tones: sessionTones(rows, toneCount),
+    sessions: bySession,
+    tones: sessionTones(rows, toneCount, bySession),
     statusChanges: statusChanges(rows),
   };
 }

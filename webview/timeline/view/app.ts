@@ -277,6 +277,8 @@ export class CheckpointsTimeline extends LitElement {
         tooltip?.hide();
         return row && this.openMenu(row, event);
       }
+      case 'open-session':
+        return this.act({ type: 'openSession', session: event.session });
       case 'enter':
         return this.enter(store);
       case 'compare-working':

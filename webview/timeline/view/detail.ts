@@ -10,6 +10,7 @@ import { plural, sessionTitle, stateText } from '../model/texts';
 import { triggerLabel } from '../model/triggers';
 import { causeBlock, facets, idLine, promptBlock, warnings } from './detail-facts';
 import { filesSection } from './detail-files';
+import { sessionDetail } from './detail-session';
 import { taskSection } from './detail-task';
 import { pointIcon, toneClass } from './points';
 
@@ -41,6 +42,13 @@ export class TimelineDetail extends LitElement {
     const { store } = this;
     const item = store.selected;
     if (item?.kind === 'fold') return this.fold(item);
+    if (item?.kind === 'session')
+      return sessionDetail(item, {
+        store,
+        time: this.time,
+        act: (action) => this.act(action),
+        onClose: () => this.onClose(),
+      });
     const row = item?.row;
     if (!row) return this.emptyHint();
     const { details, detailsFailure } = store;

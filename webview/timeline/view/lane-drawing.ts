@@ -2,7 +2,7 @@ import { nothing, svg, type SVGTemplateResult } from 'lit';
 import { repeat } from 'lit/directives/repeat.js';
 import type { Item, Layout } from '../model/layout';
 import type { LaneLine } from '../model/lanes';
-import { foldShape, pointShape, toneClass } from './points';
+import { beginShape, foldShape, pointShape, toneClass } from './points';
 
 /** Where lanes stand, in pixels. More lanes than fit share the last column. */
 export interface Geometry {
@@ -52,6 +52,7 @@ export function drawLanes(drawing: LaneDrawing): SVGTemplateResult {
       const [x, y] = [laneX(g, item.column), (start + offset + 0.5) * g.rowHeight];
       if (item.kind === 'fold' && !item.open) return foldShape(tone(item.session), x, y);
       if (item.kind === 'fold') return nothing;
+      if (item.kind === 'session') return beginShape(tone(item.session), x, y);
       const { row, status } = item;
       return pointShape(
         {

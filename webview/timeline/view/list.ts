@@ -4,7 +4,7 @@ import { guard } from 'lit/directives/guard.js';
 import { repeat } from 'lit/directives/repeat.js';
 import { dayOf, type TimeFormat } from '../model/dates';
 import { keyIntent, type Intent } from '../model/keys';
-import type { DayItem, FoldItem, Layout, PointItem } from '../model/layout';
+import type { DayItem, LaneItem, Layout, PointItem } from '../model/layout';
 import type { TimelineStore } from '../model/store';
 import { pageStep, scrollToReveal, visibleSlice, type Viewport } from '../model/virtual';
 import { drawLanes, geometry } from './lane-drawing';
@@ -16,6 +16,7 @@ const overscan = 8;
 /** What the list leaves to the page around it. */
 export type ListEvent =
   | { type: 'compare-working' | 'enter' | 'rename' | 'delete' | 'copy' | 'restore'; key: string }
+  | { type: 'open-session'; session: string }
   | { type: 'menu'; key: string; x: number; y: number }
   | { type: 'hover'; item: PointItem; anchor: DOMRect; x: number }
   | { type: 'type'; text: string }
@@ -215,7 +216,7 @@ export class TimelineList extends LitElement {
     this.store.remember({ scroll });
   }
 
-  private itemOf(event: Event): PointItem | FoldItem | null {
+  private itemOf(event: Event): LaneItem | null {
     const row = event.target instanceof Element ? event.target.closest<HTMLElement>('[data-key]') : null;
     return this.store.item(row?.dataset['key'] ?? null);
   }
@@ -228,13 +229,14 @@ export class TimelineList extends LitElement {
       this.store.select(item.key);
       // The second click of a double click would close it again.
       if (event.detail < 2) this.store.toggleFold(item.key, !item.open);
-    } else if (event.ctrlKey || event.metaKey) this.store.toggleMark(item.key, true);
+    } else if (item.kind === 'point' && (event.ctrlKey || event.metaKey)) this.store.toggleMark(item.key, true);
     else this.store.select(item.key);
   };
 
   private readonly onDoubleClick = (event: MouseEvent): void => {
     const item = this.itemOf(event);
     const plain = !event.ctrlKey && !event.metaKey;
+    if (item?.kind === 'session') this.emit({ type: 'open-session', session: item.session });
     if (item?.kind === 'point' && plain) this.emit({ type: 'compare-working', key: item.key });
   };
 
@@ -298,11 +300,15 @@ export class TimelineList extends LitElement {
 
   private act(
     what: Exclude<Intent['do'], 'move' | 'page' | 'first' | 'last' | 'open' | 'close' | 'filter' | 'escape' | 'type'>,
-    item: PointItem | FoldItem,
+    item: LaneItem,
   ): void {
     const { store } = this;
     if (item.kind === 'fold') {
       if (what === 'enter' || what === 'mark') store.toggleFold(item.key, !item.open);
+      return;
+    }
+    if (item.kind === 'session') {
+      if (what === 'enter') this.emit({ type: 'enter', key: item.key });
       return;
     }
     const { key } = item;
@@ -315,7 +321,7 @@ export class TimelineList extends LitElement {
     } else this.emit({ type: what, key });
   }
 
-  private closeFold(item: PointItem | FoldItem | null): void {
+  private closeFold(item: LaneItem | null): void {
     if (item?.kind === 'fold' && item.open) this.store.toggleFold(item.key, false);
     else if (item?.kind === 'point' && item.level === 2) {
       const { items, where } = this.store.view.layout;

@@ -59,6 +59,13 @@ export function foldShape(tone: number | null, x: number, y: number): SVGTemplat
   </g>`;
 }
 
+/** The open end of a lane: a fork in which nothing was done yet. */
+export function beginShape(tone: number | null, x: number, y: number): SVGTemplateResult {
+  return svg`<g class="point point-begin ${toneClass(tone)}" transform="translate(${x} ${y})">
+    <circle class="hollow" r="4"></circle>
+  </g>`;
+}
+
 /** A point on its own, beside text. */
 export function pointIcon(point: Point): TemplateResult {
   return html`<svg class="point-icon" width="18" height="18" viewBox="-9 -9 18 18" aria-hidden="true">

@@ -1,8 +1,8 @@
 import { html, nothing, type TemplateResult } from 'lit';
 import { classMap } from 'lit/directives/class-map.js';
 import type { TimeFormat } from '../model/dates';
-import type { DayItem, FoldItem, Item, PointItem } from '../model/layout';
-import { count, describeItem, plural, sessionTitle, statusIcon, statusLabel } from '../model/texts';
+import type { DayItem, FoldItem, Item, LaneItem, PointItem, SessionItem } from '../model/layout';
+import { count, describeItem, nothingYet, plural, sessionTitle, statusIcon, statusLabel } from '../model/texts';
 import type { RowData } from '../model/view-data';
 import { toneClass } from './points';
 
@@ -22,6 +22,7 @@ export const itemId = (key: string): string => `item-${encodeURIComponent(key)}`
 
 export function rowTemplate(item: Item, context: RowContext): TemplateResult {
   if (item.kind === 'day') return dayRow(item, context);
+  if (item.kind === 'session') return sessionRow(item, context);
   return item.kind === 'fold' ? foldRow(item, context) : pointRow(item, context);
 }
 
@@ -30,7 +31,28 @@ export function dayRow(item: DayItem, { time, now }: Pick<RowContext, 'time' | '
     <span class="gutter"></span>
     <span class="day-name">${time.day(item.t, now)}</span>
     <span class="day-rule"></span>
-    <span class="day-count">${count(item.count)}</span>
+    <span class="day-count">${item.count > 0 ? count(item.count) : ''}</span>
+  </div>`;
+}
+
+/** Where a fork begins; its name is all there is to it. */
+function sessionRow(item: SessionItem, context: RowContext): TemplateResult {
+  const { data, time, now, selected } = context;
+  return html`<div
+    class=${classMap({ row: true, begun: true, selected: item.key === selected })}
+    id=${itemId(item.key)}
+    data-key=${item.key}
+    role="treeitem"
+    aria-level="1"
+    aria-selected=${item.key === selected}
+    aria-posinset=${item.position}
+    aria-setsize=${item.size}
+  >
+    <span class="gutter"></span>
+    ${headLabel(item, context)}
+    <span class="unseen">${sessionTitle(item.session, data)}, ${describeItem(item, data, time, now)}</span>
+    <span class="preview">${nothingYet}</span>
+    <span class="tail" aria-hidden="true"><span class="time">${time.clock(item.t)}</span></span>
   </div>`;
 }
 
@@ -117,7 +139,7 @@ function pointRow(item: PointItem, context: RowContext): TemplateResult {
 }
 
 /** The session's name at its newest point, in its lane's colour. */
-function headLabel(item: PointItem | FoldItem, { data }: RowContext): TemplateResult | typeof nothing {
+function headLabel(item: LaneItem, { data }: RowContext): TemplateResult | typeof nothing {
   if (!item.head || item.session === null) return nothing;
   const session = data.sessions.get(item.session);
   const forked = session?.forkedFrom ?? session?.parent;
