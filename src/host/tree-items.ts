@@ -69,7 +69,9 @@ const sessionItem = ({ group, parent, open }: SessionNode): vscode.TreeItem => {
   const word = group.state === undefined ? '' : stateWords[group.state];
   const begun = group.count === 0;
   if (begun && group.forks.length === 0) item.collapsibleState = vscode.TreeItemCollapsibleState.None;
-  item.description = [word, ago(group.latest)].filter((part) => part !== '').join(' · ');
+  item.description = [word, begun ? 'no checkpoint yet' : '', ago(group.latest)]
+    .filter((part) => part !== '')
+    .join(' · ');
   const icon = group.id === null ? 'bookmark' : isFork ? 'repo-forked' : 'comment-discussion';
   item.iconPath =
     group.state === 'deleted'

@@ -9,6 +9,9 @@ import { withStore } from './afternoon';
 
 const view = 'Checkpoints';
 const prompt = 'Make the greeting louder';
+/** The fork is called after the point it was made from. */
+const point = new RegExp(`^${prompt}(?!.*no checkpoint yet)`);
+const fork = new RegExp(`^${prompt}.*no checkpoint yet`);
 
 /** Files and conversation come back together, and the new session is there to go on with. */
 describe.each(['v1', 'v2'] as const)('conversation on OpenCode %s', (generation) => {
@@ -70,11 +73,17 @@ describe.each(['v1', 'v2'] as const)('conversation on OpenCode %s', (generation)
     await workbench.row('Restore Plan', 'greet.txt').waitFor();
     await workbench.viewAction('Restore Plan', 'Restore Ticked Files');
     await workbench.notification('Restored: 1 file written, new session made.').waitFor();
+    // At once: a message that nobody looks at goes away by itself.
+    await workbench.notificationClick('Restored: 1 file written', 'Copy Prompt');
     expect(await session.read('greet.txt')).toBe('hello\n');
     // The fork ends with the note that tells the agent what was restored.
     await expect.poll(() => workbench.terminalText(), { timeout: 60_000 }).toContain('Checkpoints');
+    // It hangs under its origin before anything was done in it.
+    const row = workbench.row(view, fork);
+    await expect.poll(() => row.getAttribute('aria-selected')).toBe('true');
+    expect(await row.getAttribute('aria-level')).toBe('2');
+    expect(await row.getAttribute('aria-label')).toMatch(/^Fork /);
     await workbench.screenshot(`conversation-${generation}`);
-    await workbench.notificationClick('Restored: 1 file written', 'Copy Prompt');
   });
 
   it('stays as it was in the old one', async () => {
@@ -106,7 +115,7 @@ describe.each(['v1', 'v2'] as const)('conversation on OpenCode %s', (generation)
   it('says how many messages a fork keeps', async () => {
     const { workbench } = session;
     await workbench.command('Notifications: Clear All Notifications');
-    await workbench.contextMenu(workbench.row(view, new RegExp(`^${prompt}`)), 'Fork Session Here');
+    await workbench.contextMenu(workbench.row(view, point), 'Fork Session Here');
     expect(await workbench.modalText()).toContain(`Fork the session at “${prompt}”?`);
     expect(await workbench.modalText()).toMatch(/new session with 2 of \d+ messages; the old one stays/);
     await workbench.screenshot(`conversation-${generation}-fork`);
@@ -119,7 +128,7 @@ describe.each(['v1', 'v2'] as const)('conversation on OpenCode %s', (generation)
     // The new prompt has its point, and the rows stand still again.
     await workbench.row(view, /^Greetings\s*working/).waitFor();
     await workbench.row(view, /^Work for long/).waitFor();
-    await workbench.rowAction(view, new RegExp(`^${prompt}`), 'Restore Checkpoint');
+    await workbench.rowAction(view, point, 'Restore Checkpoint');
     await workbench.modalClick('Restore');
     expect(await workbench.modalText()).toContain('The agent is still working in this session.');
     await workbench.screenshot(`conversation-${generation}-busy`);
