@@ -1,4 +1,4 @@
-import { counted } from './anchors';
+import { anchorNow, counted } from './anchors';
 import { CheckpointsError } from './errors';
 import { forkAt, locateAnchor, type ForkRequest } from './fork';
 import type { Checkpoint, ConversationPlan, SessionAnchor } from './model';
@@ -13,6 +13,8 @@ export interface ConversationPort {
   refuseBusy(target: Checkpoint): Promise<void>;
   /** The same for files alone, where a server runs anyway: none is started for it, and one that does not answer forbids nothing. */
   refuseAtWork(sessions: readonly string[]): Promise<void>;
+  /** All that belongs to the session by now; null when no running server can tell: none is started for it. */
+  anchorNow(session: string): Promise<SessionAnchor | null>;
   /** The last step of a restore: it leaves the original session alone, and either the whole fork is there or none. */
   fork(target: Checkpoint, done: RestoredFiles | null): Promise<{ id: string }>;
   /** A session to be kept or sent elsewhere; null when it surely is as it was with this stamp. Throws `session-missing`. */
@@ -97,6 +99,16 @@ export class GatewayConversation implements ConversationPort {
     } catch (error) {
       // Whoever cannot be asked forbids nothing: files can be restored without any OpenCode.
       if (!CheckpointsError.is(error) || CheckpointsError.is(error, 'session-busy')) throw error;
+    }
+  }
+
+  async anchorNow(session: string): Promise<SessionAnchor | null> {
+    try {
+      const gateway = await this.running();
+      return gateway && anchorNow(await gateway.get(session), await gateway.messages(session));
+    } catch (error) {
+      if (CheckpointsError.is(error)) return null;
+      throw error;
     }
   }
 

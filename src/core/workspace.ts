@@ -29,6 +29,7 @@ import type {
   RestoreRecord,
   RestoreResult,
   RestoreScope,
+  SessionAnchor,
 } from './model';
 import type { CaptureFacts, QueryIndex, RecoveryReport, SnapshotStore } from './ports';
 import { composeRecord } from './record';
@@ -292,13 +293,14 @@ export class Workspace implements WorkspaceApi {
   ): Promise<RestoreResult> {
     return this.during(operation, `Restoring ${target.title}`, async () => {
       const task = (await this.deps.task?.read()) ?? null;
+      const session = await this.sessionNow(target);
       const result = await this.restorer.run({
         operation,
         target,
         scope,
         options,
         only,
-        compose: (facts) => this.safetyRecord(operation, target, facts, task),
+        compose: (facts) => this.safetyRecord(operation, target, facts, { task, session }),
       });
       this.announce('restored', [target.id, ...(result.undo ? [result.undo] : [])]);
       return result;
@@ -309,14 +311,21 @@ export class Workspace implements WorkspaceApi {
     operation: RestoreRecord['operation'],
     target: Checkpoint,
     facts: CaptureFacts,
-    task: Checkpoint['task'],
+    now: Pick<Checkpoint, 'task' | 'session'>,
   ): Checkpoint {
     const announced = { operation, target: target.id } as const;
-    return composeRecord(
-      { trigger: 'restore', session: target.session, task, announced, targetTitle: target.title },
-      facts,
-      this.now(),
+    return composeRecord({ trigger: 'restore', ...now, announced, targetTitle: target.title }, facts, this.now());
+  }
+
+  /** A safety checkpoint holds all of the conversation there is; without a server, all that any checkpoint of it knows. */
+  private async sessionNow({ session, origin }: Checkpoint): Promise<SessionAnchor | null> {
+    if (session === null || origin !== null) return session;
+    const asked = await this.deps.conversation?.anchorNow(session.id);
+    if (asked) return asked;
+    const known = (await this.list({ session: session.id })).flatMap((one) =>
+      one.origin === null && one.session !== null ? [one.session] : [],
     );
+    return known.reduce((most, one) => (one.messageCount > most.messageCount ? one : most), session);
   }
 
   async revertTurn(reference: string, options: RestoreOptions = {}): Promise<RestoreResult> {
@@ -325,13 +334,14 @@ export class Workspace implements WorkspaceApi {
     return this.during('revert-turn', `Reverting ${target.title}`, async () => {
       let conflicts: PathReason[] = [];
       const task = (await this.deps.task?.read()) ?? null;
+      const session = await this.sessionNow(turn.before);
       const result = await this.restorer.run({
         operation: 'revert-turn',
         target: turn.before,
         scope: ['files'],
         options,
         changes: (facts) => revertTurnChanges(this.store, turn, facts, (conflicts = [])),
-        compose: (facts) => this.safetyRecord('revert-turn', turn.before, facts, task),
+        compose: (facts) => this.safetyRecord('revert-turn', turn.before, facts, { task, session }),
       });
       this.announce('restored', [target.id, ...(result.undo ? [result.undo] : [])]);
       return { ...result, conflicts };

@@ -25,7 +25,9 @@ export class Gutter implements vscode.Disposable {
     this.dispose();
     this.chosen = target;
     const { root, checkpoint } = target;
-    const source = vscode.scm.createSourceControl('opencodeCheckpoints', `Checkpoint: ${shortTitle(checkpoint)}`);
+    const label = `Checkpoint: ${shortTitle(checkpoint)}`;
+    // With git's own root it comes before git in the inline change view: it is what was asked for just now.
+    const source = vscode.scm.createSourceControl('opencodeCheckpoints', label, vscode.Uri.file(root.api.root));
     source.inputBox.visible = false;
     source.quickDiffProvider = {
       provideOriginalResource: async (uri) => {

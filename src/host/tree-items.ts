@@ -13,6 +13,7 @@ import {
   type TurnNode,
 } from './tree-nodes';
 import { decorated } from './decorations';
+import type { TurnGroup } from './tree-model';
 
 const ago = (iso: string): string => relativeTime(iso, Date.now(), vscode.env.language);
 
@@ -97,7 +98,7 @@ const turnItem = ({ group }: TurnNode): vscode.TreeItem => {
   item.iconPath = new vscode.ThemeIcon('comment');
   item.contextValue = 'turn';
   const first = group.points[group.points.length - 1];
-  if (first !== undefined) item.tooltip = tooltip(first);
+  if (first !== undefined) item.tooltip = tooltip(first, group);
   item.accessibilityInformation = {
     label: `Turn ${group.number}: ${label}, ${plural(group.points.length, 'checkpoint')}, ${ago(group.startedAt)}`,
   };
@@ -177,12 +178,21 @@ const fileItem = (node: FileNode): vscode.TreeItem => {
   return item;
 };
 
-const tooltip = (checkpoint: Checkpoint): vscode.MarkdownString => {
+const namesOf = (paths: readonly string[]): string => {
+  if (paths.length === 0) return 'no file';
+  const shown = paths.slice(0, 5).join(', ');
+  return paths.length > 5 ? `${shown} and ${paths.length - 5} more` : shown;
+};
+
+/** Of a checkpoint; or of a turn, by its first one: what came of it is known by the later ones. */
+const tooltip = (checkpoint: Checkpoint, group?: TurnGroup): vscode.MarkdownString => {
   const text = new vscode.MarkdownString('', true);
-  const { turn, session, git, files, restore, origin } = checkpoint;
+  const turn = group?.points[0]?.turn ?? checkpoint.turn;
+  const { session, git, files, restore, origin } = checkpoint;
   // Prompts and names are other people's text: always as plain text, never as Markdown.
   text.appendMarkdown('**').appendText(checkpoint.title).appendMarkdown('**\n\n');
-  text.appendMarkdown(`$(${triggerIcons[checkpoint.trigger]}) ${madeBy(checkpoint)} · `);
+  const made = group === undefined ? madeBy(checkpoint) : `Turn ${group.number}`;
+  text.appendMarkdown(`$(${triggerIcons[checkpoint.trigger]}) ${made} · `);
   text.appendText(`${fullTime(checkpoint.createdAt, vscode.env.language)} (${ago(checkpoint.createdAt)})`);
   const line = (icon: string, words: string) => text.appendMarkdown(`\n\n$(${icon}) `).appendText(words);
   if (checkpoint.description !== null) text.appendMarkdown('\n\n').appendText(checkpoint.description);
@@ -197,8 +207,13 @@ const tooltip = (checkpoint: Checkpoint): vscode.MarkdownString => {
     if (facts.length > 0) line('hubot', facts.join(' · '));
   }
   if (typeof checkpoint.metadata['subagent'] === 'string') line('type-hierarchy-sub', 'By a sub-agent');
-  line('files', `Files: ${countsInWords(files)} since the checkpoint before`);
-  if (session !== null) line('comment-discussion', `Conversation: ${plural(session.messageCount, 'message')}`);
+  if (group === undefined) line('files', `Files: ${countsInWords(files)} since the checkpoint before`);
+  else line('files', `Changed by it: ${namesOf(group.paths)}`);
+  if (session !== null)
+    line(
+      'comment-discussion',
+      `Conversation: ${plural(session.messageCount, 'message')}${group === undefined ? '' : ' before it'}`,
+    );
   if (checkpoint.task !== null)
     line('checklist', `Task: ${checkpoint.task.title ?? checkpoint.task.status ?? 'saved'}`);
   if (git?.commit)

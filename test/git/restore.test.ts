@@ -116,6 +116,18 @@ describe('restore', () => {
     expect(picture(box.root)).toEqual(loop);
   });
 
+  it('keeps all of the conversation that is known in its safety checkpoint, not what the target had', async () => {
+    const box = sandbox();
+    box.write('a.txt', 'one');
+    const workspace = await box.open();
+    const first = await workspace.create({ session: session('ses_a') });
+    const after = { ...session('ses_a'), messageId: 'msg_5', messageCount: 5 };
+    await workspace.create({ session: after });
+    await workspace.create({ session: { ...session('ses_b'), messageId: 'msg_9', messageCount: 9 } });
+    const { undo } = await workspace.restore(first.id);
+    expect((await workspace.resolve(undo!)).session).toEqual(after);
+  });
+
   it('captures an ignored file before it overwrites it', async () => {
     const box = sandbox();
     box.write('build.log', 'then');

@@ -113,6 +113,8 @@ describe.each(generations)('the command line and a conversation on %s', (generat
     expect(await server.messages(session)).toEqual(before);
     const safety = (await answer<{ checkpoint: Checkpoint }>(['show', result.undo ?? ''])).checkpoint;
     expect(safety.restore).toMatchObject({ target: checkpoint.id, scope: ['files', 'conversation'], session: forked });
+    // It is a point of before the restore: all of the conversation belongs to it.
+    expect(safety.session).toMatchObject({ id: session, messageCount: 6 });
     await answer(['undo']);
     expect(read()).toBe('second\n');
     expect(await server.messages(forked)).toEqual(messages);
