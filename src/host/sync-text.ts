@@ -16,13 +16,13 @@ const list = (parts: readonly string[]): string => parts.filter((part) => part !
 
 export const pushText = ({ remote, added, updated, deleted, sessions, filtered }: PushResult): string => {
   const what = list([
-    added.length > 0 ? `${plural(added.length, 'checkpoint')} sent` : '',
+    added.length > 0 ? plural(added.length, 'new checkpoint') : '',
     updated.length > 0 ? `${updated.length} updated` : '',
     deleted.length > 0 ? `${deleted.length} deleted there` : '',
     sessionWords(sessions),
     filtered > 0 ? `${plural(filtered, 'excluded file')} kept here` : '',
   ]);
-  return `${remote}: ${what === '' ? 'everything was there already' : what}.`;
+  return what === '' ? `Everything is in ${remote} already.` : `Pushed to ${remote}: ${what}.`;
 };
 
 export const fetchText = ({ added, updated, refused, deletedHere, sessions }: FetchResult): string => {

@@ -66,13 +66,13 @@ describe('push, fetch, export and import', () => {
 
   it('pushes to a remote of the repository', async () => {
     const asked = await answering(['team', 'Push without Conversations'], () => run(commands.push));
-    assert.match(asked[2]?.message ?? '', /checkpoints? sent/);
+    assert.match(asked[2]?.message ?? '', /^Pushed to .+: .*new checkpoints?/);
     await asColleague(async (api) => {
       const { added } = await api.sync.fetch(bare);
       assert.ok(added.some(({ title }) => title === 'To be pushed'));
     });
     const again = await answering(['team', 'Push without Conversations'], () => run(commands.push));
-    assert.match(again[2]?.message ?? '', /everything was there already/);
+    assert.match(again[2]?.message ?? '', /^Everything is in .+ already/);
   });
 
   it('fetches what others pushed, and shows whose it is', async () => {

@@ -4,9 +4,8 @@ import type { Output } from '../output';
 import { table } from '../table';
 import { visible } from '../visible';
 import { when } from './checkpoint';
+import { plural } from './plural';
 import { size } from './size';
-
-const plural = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
 
 export function reportView(report: BackupReport, { style }: Output): string {
   const { written, unchanged, deleted, kept, failed, bytes, path, problem, durationMs } = report;

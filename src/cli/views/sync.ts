@@ -3,6 +3,7 @@ import type { Reply } from '../command';
 import type { Output } from '../output';
 import { firstLine, visible } from '../visible';
 import { size } from './size';
+import { plural } from './plural';
 
 export function pushReply(result: PushResult): Reply {
   return {
@@ -33,7 +34,7 @@ export function fetchReply(result: FetchResult): Reply {
         ),
         `${visible(result.remote)}: ${added.length} new, ${updated.length} changed, ${unchanged} as before.`,
         ...(deletedHere > 0 ? [`${deletedHere} deleted here before: not taken again.`] : []),
-        ...(result.sessions.length > 0 ? [`${result.sessions.length} sessions came along.`] : []),
+        ...(result.sessions.length > 0 ? [`${plural(result.sessions.length, 'session')} came along.`] : []),
       ];
       return `${lines.join('\n')}\n`;
     },
@@ -63,7 +64,7 @@ function sessionLines({ sent, skipped }: SentSessions): string[] {
   const reasons = new Map<string, number>();
   for (const { reason } of skipped) reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
   return [
-    ...(sent.length > 0 ? [`${sent.length} sessions went along.`] : []),
+    ...(sent.length > 0 ? [`${plural(sent.length, 'session')} went along.`] : []),
     ...[...reasons].map(([reason, count]) => `${count} sessions stayed here: ${visible(reason)}`),
   ];
 }

@@ -150,11 +150,11 @@ describe('what went to and came from other machines', () => {
       unchanged: 4,
     };
     expect(pushText({ ...result, sessions, filtered: 1 })).toBe(
-      'origin: 2 checkpoints sent, 1 deleted there, 1 session, 1 excluded file kept here.',
+      'Pushed to origin: 2 new checkpoints, 1 deleted there, 1 session, 1 excluded file kept here.',
     );
     const none = { sent: [], unchanged: [], skipped: [] };
     expect(pushText({ ...result, added: [], deleted: [], sessions: none, filtered: 0 })).toBe(
-      'origin: everything was there already.',
+      'Everything is in origin already.',
     );
   });
 
