@@ -132,9 +132,14 @@ export const comparePair = async (one: Target, two: Target): Promise<void> => {
   if (!(await compareCheckpoints(one.root, from, to))) same('both checkpoints hold the same files');
 };
 
-export const openFileDiff = async ({ workspaces }: Services, argument: unknown): Promise<void> => {
-  const place = isTreeNode(argument) && argument.type === 'file' ? argument : undefined;
-  if (place !== undefined) return openChangeDiff(place, await previousOf(place), place.change);
+/** A file's row: what its checkpoint changed in it. */
+export const openChanges = async (argument: unknown): Promise<void> => {
+  if (isTreeNode(argument) && argument.type === 'file')
+    await openChangeDiff(argument, await previousOf(argument), argument.change);
+};
+
+/** The file in the editor, with a checkpoint that is asked for. */
+export const openFileDiff = async ({ workspaces }: Services): Promise<void> => {
   const active = vscode.window.activeTextEditor?.document.uri;
   const root = active?.scheme === 'file' ? await workspaces.forUri(active) : undefined;
   const path = active === undefined ? undefined : root?.toRelative(active);

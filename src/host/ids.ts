@@ -46,6 +46,7 @@ export const commands = {
   refresh: 'opencodeCheckpoints.refresh',
   viewAsTree: 'opencodeCheckpoints.viewAsTree',
   viewAsList: 'opencodeCheckpoints.viewAsList',
+  openChanges: 'opencodeCheckpoints.openChanges',
   loadMore: 'opencodeCheckpoints.loadMore',
   copyId: 'opencodeCheckpoints.copyId',
   openFile: 'opencodeCheckpoints.openFile',

@@ -173,7 +173,7 @@ const fileItem = (node: FileNode): vscode.TreeItem => {
     .join(' · ');
   item.tooltip = `${change.from === undefined ? change.path : `${change.from} → ${change.path}`} · ${change.status}`;
   item.contextValue = 'file';
-  item.command = { command: commands.openFileDiff, title: 'Open Changes', arguments: [node] };
+  item.command = { command: commands.openChanges, title: 'Open Changes', arguments: [node] };
   item.accessibilityInformation = { label: `${change.path}, ${change.status}, ${lineCounts(change)}` };
   return item;
 };

@@ -248,11 +248,11 @@ describe('comparing', () => {
       return [original.toString(), modified.toString()];
     };
     // README.md was changed again since: the checkpoint itself is the left side.
-    await run(commands.openFileDiff, node('README.md', 'modified'));
+    await run(commands.openChanges, node('README.md', 'modified'));
     assert.deepEqual(await sides(), [snapshotUri(last.id, uri('README.md')).toString(), uri('README.md').toString()]);
-    await run(commands.openFileDiff, node('added.txt', 'added'));
+    await run(commands.openChanges, node('added.txt', 'added'));
     assert.deepEqual(await sides(), [nothingUri(uri('added.txt')).toString(), uri('added.txt').toString()]);
-    await run(commands.openFileDiff, node('gone.txt', 'deleted'));
+    await run(commands.openChanges, node('gone.txt', 'deleted'));
     assert.deepEqual(await sides(), [
       snapshotUri(first.id, uri('gone.txt')).toString(),
       nothingUri(uri('gone.txt')).toString(),
