@@ -153,7 +153,7 @@ describe('tree', () => {
         cause: { tool: 'edit', callId: null, paths: ['top.ts'] },
       });
     });
-    tree.refresh();
+    await tree.refresh();
     const sessionNode = (await tree.getChildren(await rootOf('project'))).find(
       (node) => node.type === 'session' && node.group.id === 'ses_tree',
     );
