@@ -54,7 +54,7 @@ export function recoverySentence({ outcome, restored, deleted, kept }: RecoveryR
   const left = kept.length
     ? ` ${kept.length} edited since were left as they are: ${kept.map((one) => one.path).join(', ')}.`
     : '';
-  return `A restore that had been interrupted ${done}: ${restored.length} files written, ${deleted.length} deleted.${left}`;
+  return `A restore that had been interrupted ${done}: ${restored.length} ${restored.length === 1 ? 'file' : 'files'} written, ${deleted.length} deleted.${left}`;
 }
 
 export interface Complaint {

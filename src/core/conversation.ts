@@ -4,6 +4,7 @@ import { forkAt, locateAnchor, type ForkRequest } from './fork';
 import type { Checkpoint, ConversationPlan, SessionAnchor } from './model';
 import { messageIdOf, stampOf, type StoredSession, type StoredSessions } from './session-document';
 import { notePrefix, type SessionGateway } from './sessions';
+import { forkTitle } from './titles';
 
 /** What a restore does with the conversation; a host that has no way to OpenCode has none. */
 export interface ConversationPort {
@@ -114,7 +115,7 @@ export class GatewayConversation implements ConversationPort {
 
   async fork(target: Checkpoint, done: RestoredFiles | null): Promise<{ id: string }> {
     const gateway = await this.gateway();
-    const about = { title: target.title, checkpoint: target.id, note: restoreNote(target, done) };
+    const about = { title: forkTitle(target), checkpoint: target.id, note: restoreNote(target, done) };
     const request = this.request(target);
     let error: unknown;
     try {
@@ -171,8 +172,12 @@ function anchorOf(target: Checkpoint): SessionAnchor {
 }
 
 /** What the agent is told, since its memory of the files may be of another time. */
-export function restoreNote(target: Pick<Checkpoint, 'title' | 'id'>, done: RestoredFiles | null): string {
-  const to = `the checkpoint "${target.title}" (${target.id})`;
+export function restoreNote(target: Pick<Checkpoint, 'title' | 'id' | 'trigger'>, done: RestoredFiles | null): string {
+  // A prompt that was taken back must not be read as what is to be done.
+  const to =
+    target.trigger === 'turn'
+      ? `the checkpoint before the prompt "${target.title}" (${target.id})`
+      : `the checkpoint "${target.title}" (${target.id})`;
   if (!done)
     return `${notePrefix} This conversation was taken back to ${to}. The files were left as they are: read them again.`;
   const lines = [...done.restored.map((path) => `- ${path}`), ...done.deleted.map((path) => `- ${path} (deleted)`)];

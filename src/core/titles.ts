@@ -24,6 +24,11 @@ export function titleOf(input: TitleInput): string {
   return shorten(name === '' ? automaticTitle(input) : name, maxNameLength);
 }
 
+/** What a fork is called. A prompt's checkpoint lies before it, and the fork is made to send another one. */
+export function forkTitle({ title, trigger }: { title: string; trigger: Trigger }): string {
+  return trigger === 'turn' ? `Before “${title}”` : title;
+}
+
 function automaticTitle(input: TitleInput): string {
   const prompt = firstLine(input.turn?.prompt ?? '');
   switch (input.trigger) {

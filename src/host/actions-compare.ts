@@ -104,7 +104,7 @@ export const compareTurn = async ({ workspaces }: Services, argument: unknown): 
   const differs =
     after === null
       ? await compareWithWorking({ root, checkpoint: before })
-      : await compareCheckpoints(root, before, after);
+      : await compareCheckpoints(root, before, after, `Changes of “${shortTitle(before, 50)}”`);
   if (!differs) same('this turn changed no files');
 };
 

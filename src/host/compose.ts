@@ -10,6 +10,7 @@ import { ForkReveal } from './fork-reveal';
 import { Gutter } from './gutter';
 import { contextKeys, section, settings, snapshotScheme, views } from './ids';
 import { OldData } from './import';
+import { Recovery } from './recovery';
 import { RemotePicker } from './remote-picker';
 import { asCheckpointsError } from './workspaces';
 import { showError } from './notifications';
@@ -61,6 +62,7 @@ export const compose = (context: vscode.ExtensionContext): Host => {
   const watch = new ServerWatch(workspaces, plugin, log);
   const backup = new Backup(workspaces, log);
   const remotes = new RemotePicker(context.workspaceState);
+  const recovery = new Recovery(workspaces);
   const oldData = new OldData(context.extensionUri, backup, log);
   const services: Services = {
     ...{ log, workspaces, tree, treeView, gutter, plugin, watch, states, flow },
@@ -109,6 +111,7 @@ export const compose = (context: vscode.ExtensionContext): Host => {
       }),
     ),
     workspaces.onDidChangeRoots(keep(() => Promise.all(workspaces.current.map(writeSettings)))),
+    workspaces.onDidChangeRoots(keep(() => recovery.tell())),
     workspaces.onDidChangeRoots(keep(() => offerOldData(services))),
     vscode.workspace.onDidChangeConfiguration((event) => {
       if (!event.affectsConfiguration(section)) return;

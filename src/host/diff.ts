@@ -101,10 +101,14 @@ export const compareWithWorking = async (target: Target, paths?: string[]): Prom
   return true;
 };
 
-export const compareCheckpoints = async (root: Root, from: Checkpoint, to: Checkpoint): Promise<boolean> => {
+export const compareCheckpoints = async (
+  root: Root,
+  from: Checkpoint,
+  to: Checkpoint,
+  title = `${shortTitle(from, 30)} ↔ ${shortTitle(to, 30)}`,
+): Promise<boolean> => {
   const { changes } = await root.api.diff(from.id, to.id);
   if (changes.length === 0) return false;
-  const title = `${shortTitle(from, 30)} ↔ ${shortTitle(to, 30)}`;
   await openChanges(root, title, { checkpoint: from }, { checkpoint: to }, changes);
   return true;
 };

@@ -6,7 +6,7 @@ import type { WorkspaceApi } from '../core/api';
 import { loadConfig } from '../core/config';
 import { GatewayConversation } from '../core/conversation';
 import { CheckpointsError } from '../core/errors';
-import type { QueryIndex } from '../core/ports';
+import type { QueryIndex, RecoveryReport } from '../core/ports';
 import { TaskService } from '../core/task-service';
 import { TaskStore } from '../core/task-store';
 import { Upkeep } from '../core/upkeep';
@@ -20,6 +20,8 @@ export interface Opened {
   sessions: Sessions;
   /** Not in a folder that is only looked at. */
   upkeep: Upkeep | null;
+  /** What became of a restore that had died. */
+  recovered: RecoveryReport | null;
 }
 
 type Parts = Pick<Opened, 'task' | 'sessions'>;
@@ -67,7 +69,7 @@ export const workspaceOpener = (extension: vscode.Uri, log: vscode.LogOutputChan
     });
     if (api.recovered !== null)
       log.warn(`a restore that had died was ${api.recovered.outcome}: safety checkpoint ${api.recovered.safety}`);
-    return { api, ...partsOf(api.folder, api.root), upkeep: upkeepOf(api, log) };
+    return { api, ...partsOf(api.folder, api.root), upkeep: upkeepOf(api, log), recovered: api.recovered };
   };
 };
 

@@ -1,7 +1,7 @@
 import * as vscode from 'vscode';
 import type { PlanOptions, RestoreOptions } from '../core/api';
 import { CheckpointsError } from '../core/errors';
-import type { RestorePlan } from '../core/model';
+import type { Checkpoint, RestorePlan } from '../core/model';
 import type { Target } from './diff';
 import { shortTitle } from './labels';
 import { withPatience } from './progress';
@@ -139,7 +139,7 @@ export class RestoreFlow {
       const confirmButton = onlyForks(plan) ? forkButton : restoreButton;
       const known = plan.conversation === undefined ? '' : await unfinished(root, plan.conversation.session);
       const answer = await vscode.window.showWarningMessage(
-        `${onlyForks(plan) ? 'Fork the session at' : 'Restore'} “${shortTitle(checkpoint, 60)}”?`,
+        `${doing(plan, checkpoint)} “${shortTitle(checkpoint, 60)}”?`,
         { modal: true, detail: `${planText(plan)}${known}` },
         ...(empty ? [] : [confirmButton]),
         ...(yours > 0 && yours < write + deleted ? [keepMineButton] : []),
@@ -166,6 +166,12 @@ export class RestoreFlow {
     }
   }
 }
+
+/** A prompt's checkpoint is titled after the prompt and lies before it: "Restore “Rename it”?" would be read as the opposite. */
+const doing = (plan: RestorePlan, { trigger }: Checkpoint): string => {
+  if (onlyForks(plan)) return 'Fork the session at';
+  return trigger === 'turn' ? 'Go back to before' : 'Restore';
+};
 
 const isFork = ({ scope }: PlanOptions): boolean => scope?.length === 1 && scope[0] === 'conversation';
 

@@ -2,6 +2,7 @@ import * as vscode from 'vscode';
 import type { RestoreOptions } from '../core/api';
 import { CheckpointsError } from '../core/errors';
 import type { Checkpoint, CheckpointId, PathReason, RestoreResult } from '../core/model';
+import { forkTitle } from '../core/titles';
 import { compareWithWorking } from './diff';
 import { commands } from './ids';
 import { plural } from './labels';
@@ -93,8 +94,8 @@ const stop = (root: Root, session: string): Promise<void> =>
   });
 
 /** One message: what was done, and the ways on. */
-const report = async ({ root, done, target }: RestoreJob, result: RestoreResult): Promise<void> => {
-  const text = resultText(done, result);
+const report = async ({ root, done, target, options }: RestoreJob, result: RestoreResult): Promise<void> => {
+  const text = resultText(done, result, options.scope);
   const changed = result.restored.length + result.deleted.length > 0;
   const again = done === 'Undone' ? 'Redo' : 'Undo';
   const troubled = result.skipped.length + (result.conflicts?.length ?? 0) > 0;
@@ -115,20 +116,20 @@ const report = async ({ root, done, target }: RestoreJob, result: RestoreResult)
   if (answer === 'Show Changes' && result.undo !== null) await showChanges(root, result.undo);
   if (answer === 'Show Details') await details(result);
   if (answer === 'Open Session' && result.session !== null)
-    await root.sessions.open(result.session.id, target?.title ?? result.session.id);
+    await root.sessions.open(result.session.id, target === undefined ? result.session.id : forkTitle(target));
   if (answer === 'Copy Prompt' && prompt !== undefined) await vscode.env.clipboard.writeText(prompt);
 };
 
 /** The user asked for this conversation, so it is shown. The files are restored either way. */
 const openFork = async ({ root, target }: RestoreJob, session: string, log: vscode.LogOutputChannel): Promise<void> => {
   try {
-    await root.sessions.open(session, target?.title ?? session);
+    await root.sessions.open(session, target === undefined ? session : forkTitle(target));
   } catch (error) {
     void showError(error, log);
   }
 };
 
-const showChanges = async (root: Root, safety: CheckpointId): Promise<void> => {
+export const showChanges = async (root: Root, safety: CheckpointId): Promise<void> => {
   const checkpoint = await root.api.resolve(safety);
   if (!(await compareWithWorking({ root, checkpoint })))
     vscode.window.showInformationMessage('The files are the same as before the restore again.');

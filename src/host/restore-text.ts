@@ -1,4 +1,5 @@
-import type { RestorePlan, RestoreResult } from '../core/model';
+import type { RestorePlan, RestoreResult, RestoreScope } from '../core/model';
+import type { RecoveryReport } from '../core/ports';
 import { plural } from './labels';
 
 /** The sentences of the restore dialog: plain functions, so that every case can be read in a test. */
@@ -60,14 +61,29 @@ const yoursText = (yours: number, all: number): string => {
 
 export type Done = 'Restored' | 'Undone' | 'Redone' | 'Reverted' | 'Forked';
 
-export const resultText = (done: Done, result: RestoreResult): string => {
+export const resultText = (done: Done, result: RestoreResult, scope: readonly RestoreScope[] = []): string => {
   const parts = [
     result.restored.length > 0 ? `${plural(result.restored.length, 'file')} written` : '',
-    result.deleted.length > 0 ? `${result.deleted.length} deleted` : '',
+    result.deleted.length > 0
+      ? `${result.restored.length > 0 ? result.deleted.length : plural(result.deleted.length, 'file')} deleted`
+      : '',
     result.kept.length > 0 ? `${result.kept.length} kept` : '',
     result.skipped.length > 0 ? `${result.skipped.length} skipped` : '',
     (result.conflicts?.length ?? 0) > 0 ? plural(result.conflicts?.length ?? 0, 'conflict') : '',
+    scope.includes('task') ? 'task state brought back' : '',
     result.session !== null ? 'new session made' : '',
   ].filter((part) => part !== '');
   return `${done}: ${parts.length === 0 ? 'nothing had to be changed' : parts.join(', ')}.`;
+};
+
+/** What became of a restore whose process had died in the middle. */
+export const recoveredText = ({ outcome, restored, deleted, kept }: RecoveryReport): string => {
+  if (outcome === 'rolled-back')
+    return 'A restore had been cut off before it changed a file. Everything is as it was before it.';
+  const parts = [
+    `${plural(restored.length, 'file')} written`,
+    deleted.length > 0 ? `${deleted.length.toLocaleString('en')} deleted` : '',
+    kept.length > 0 ? `${kept.length.toLocaleString('en')} edited since then and left alone` : '',
+  ];
+  return `A restore had been cut off, and is finished now: ${parts.filter((part) => part !== '').join(', ')}.`;
 };

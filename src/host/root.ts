@@ -1,6 +1,7 @@
 import * as path from 'node:path';
 import * as vscode from 'vscode';
 import type { WorkspaceApi } from '../core/api';
+import type { RecoveryReport } from '../core/ports';
 import type { TaskService } from '../core/task-service';
 import type { Upkeep } from '../core/upkeep';
 import type { Opened } from './open';
@@ -12,6 +13,7 @@ export class Root {
   readonly task: TaskService;
   readonly sessions: Sessions;
   private readonly upkeep: Upkeep | null;
+  readonly recovered: RecoveryReport | null;
   readonly uri: vscode.Uri;
   private readonly shown: string;
 
@@ -28,6 +30,7 @@ export class Root {
     this.task = opened.task;
     this.sessions = opened.sessions;
     this.upkeep = opened.upkeep;
+    this.recovered = opened.recovered;
     const up = path.relative(real, this.api.root);
     this.uri = up === '' ? folder.uri : vscode.Uri.joinPath(folder.uri, ...up.split(path.sep));
     this.shown = this.uri.fsPath;

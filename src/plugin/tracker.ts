@@ -74,8 +74,9 @@ export class SessionTracker {
     known.turn = {
       number: turnAt(turns, prompt.id)?.number ?? turns.length + 1,
       prompt: prompt.text.slice(0, 500),
-      model: prompt.model,
-      agent: prompt.agent,
+      // OpenCode 2 does not say it with the prompt: it is what the session was switched to.
+      model: prompt.model ?? known.info.model,
+      agent: prompt.agent ?? known.info.agent,
       cost: null,
       tokens: null,
     };

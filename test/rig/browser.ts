@@ -182,6 +182,14 @@ export class Workbench {
     return this.page.locator('.pane').filter({ has: this.page.locator(`.pane-header[aria-label^="${title}"]`) });
   }
 
+  /** Opens a view of the side bar that is folded. */
+  async openView(title: string): Promise<void> {
+    const header = this.view(title).locator('.pane-header');
+    await header.waitFor();
+    if ((await header.getAttribute('aria-expanded')) !== 'true') await header.locator('.title').click();
+    await this.view(title).locator('.pane-header[aria-expanded="true"]').waitFor();
+  }
+
   /** The rows of a tree view, by what a person reads in them. */
   row(view: string, text: string | RegExp): Locator {
     return this.view(view).locator('.monaco-list-row[role="treeitem"]').filter({ hasText: text }).first();

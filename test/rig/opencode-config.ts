@@ -29,14 +29,16 @@ export function isolatedEnv(home: string): Record<string, string> {
   };
 }
 
-/** A configuration whose only model is the scripted one. */
+/** A configuration whose only models are scripted; the first one is used unless another is asked for. */
 export function scriptedConfig(
   generation: Generation,
   modelUrl: string,
   permissions: Permissions = { '*': 'allow' },
-  modelId = 'scripted',
+  modelIds: string[] = ['scripted'],
 ): Record<string, unknown> {
-  const model = `scripted/${modelId}`;
+  const model = `scripted/${modelIds[0]}`;
+  const each = (what: Record<string, unknown>): Record<string, unknown> =>
+    Object.fromEntries(modelIds.map((id) => [id, what]));
   const limit = { context: 100_000, output: 8000 };
   if (generation === 'v1')
     return {
@@ -50,7 +52,7 @@ export function scriptedConfig(
           npm: '@ai-sdk/openai-compatible',
           name: 'Scripted',
           options: { baseURL: modelUrl, apiKey: 'x' },
-          models: { [modelId]: { name: 'Scripted', tool_call: true, limit, cost: { input: 1, output: 2 } } },
+          models: each({ name: 'Scripted', tool_call: true, limit, cost: { input: 1, output: 2 } }),
         },
       },
     };
@@ -68,14 +70,12 @@ export function scriptedConfig(
         package: '@ai-sdk/openai-compatible',
         name: 'Scripted',
         settings: { baseURL: modelUrl, apiKey: 'x' },
-        models: {
-          [modelId]: {
-            name: 'Scripted',
-            capabilities: { tools: true, input: ['text'], output: ['text'] },
-            limit,
-            cost: { input: 1, output: 2 },
-          },
-        },
+        models: each({
+          name: 'Scripted',
+          capabilities: { tools: true, input: ['text'], output: ['text'] },
+          limit,
+          cost: { input: 1, output: 2 },
+        }),
       },
     },
   };

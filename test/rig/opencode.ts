@@ -29,6 +29,8 @@ export interface OpenCodeOptions {
   permissions?: Permissions;
   /** The model's id: one with `gpt-5` in it makes OpenCode offer its patch tool instead of edit and write. */
   modelId?: string;
+  /** More models that can be asked for by `turn`. */
+  otherModels?: string[];
   env?: Record<string, string>;
   /** A second server on the first one's data folder, workspace and model. */
   sharing?: OpenCode;
@@ -148,7 +150,10 @@ export class OpenCode {
     this.modelId = options.modelId ?? 'scripted';
     this.ownsHome = options.sharing === undefined;
     this.logFile = join(parts.home, `server-${this.password.slice(0, 6)}.log`);
-    const config = scriptedConfig(options.generation, parts.model.url, options.permissions, this.modelId);
+    const config = scriptedConfig(options.generation, parts.model.url, options.permissions, [
+      this.modelId,
+      ...(options.otherModels ?? []),
+    ]);
     this.env = {
       ...isolatedEnv(parts.home),
       OPENCODE_CONFIG_CONTENT: JSON.stringify({ ...config, ...options.config }),
@@ -270,12 +275,18 @@ export class OpenCode {
   }
 
   /** Sends a prompt and returns its message id as soon as the server lists it; the turn goes on. */
-  async prompt(session: string, text: string, script?: Script): Promise<string> {
+  async prompt(session: string, text: string, script?: Script, model?: string): Promise<string> {
     if (script) this.model.on(text, script);
     let id: string;
+    if (model !== undefined && this.generation === 'v2')
+      await this.call('POST', `/api/session/${session}/model`, { model: { id: model, providerID: 'scripted' } });
     if (this.generation === 'v1') {
       id = nextMessageId();
-      await this.call('POST', `/session/${session}/prompt_async`, { messageID: id, parts: [{ type: 'text', text }] });
+      await this.call('POST', `/session/${session}/prompt_async`, {
+        messageID: id,
+        parts: [{ type: 'text', text }],
+        ...(model === undefined ? {} : { model: { providerID: 'scripted', modelID: model } }),
+      });
     } else id = (await this.call<{ data: { id: string } }>('POST', `/api/session/${session}/prompt`, { text })).data.id;
     await until(
       async () => (await this.messages(session)).some((message) => message.id === id),
@@ -285,10 +296,10 @@ export class OpenCode {
     return id;
   }
 
-  /** Sends a prompt and waits until the session is idle again. Returns the prompt's message id. */
-  async turn(session: string, text: string, script?: Script): Promise<string> {
+  /** Sends a prompt, to another model if asked, and waits until the session is idle again. Returns the prompt's message id. */
+  async turn(session: string, text: string, script?: Script, model?: string): Promise<string> {
     const before = this.model.requests.length;
-    const id = await this.prompt(session, text, script);
+    const id = await this.prompt(session, text, script, model);
     // Idle counts only once the model was asked: between delivery and the first step neither generation says busy.
     await until(
       () => this.model.requests.slice(before).some((request) => request.kind === 'turn'),

@@ -113,6 +113,8 @@ describe('the result of a restore', () => {
   });
 
   it('is never a bare success', () => {
+    expect(resultText('Restored', result({ deleted: ['b'] }))).toBe('Restored: 1 file deleted.');
+    expect(resultText('Restored', result({}), ['files', 'task'])).toBe('Restored: task state brought back.');
     expect(resultText('Restored', result({}))).toBe('Restored: nothing had to be changed.');
     expect(
       resultText('Restored', result({ restored: ['a'], deleted: ['b', 'c'], kept: [{ path: 'd', reason: 'yours' }] })),
