@@ -93,7 +93,7 @@ const sessionItem = ({ group, parent, open }: SessionNode): vscode.TreeItem => {
 const turnItem = ({ group }: TurnNode): vscode.TreeItem => {
   const label = firstLine(group.prompt) || `Turn ${group.number}`;
   const item = new vscode.TreeItem(label, vscode.TreeItemCollapsibleState.Collapsed);
-  const files = group.paths.length === 0 ? '' : plural(group.paths.length, 'file');
+  const files = group.changed === 0 ? '' : plural(group.changed, 'file');
   item.description = [files, ago(group.startedAt)].filter((part) => part !== '').join(' · ');
   item.iconPath = new vscode.ThemeIcon('comment');
   item.contextValue = 'turn';

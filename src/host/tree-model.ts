@@ -12,6 +12,8 @@ export interface TurnGroup {
   points: Checkpoint[];
   /** Paths that the agent changed in it, as far as its points know. */
   paths: string[];
+  /** How many, at least. */
+  changed: number;
 }
 
 export interface SessionGroup {
@@ -37,6 +39,9 @@ const isKept = (checkpoint: Checkpoint): boolean => checkpoint.pinned || checkpo
 
 const turnGroup = (session: string, number: number, points: Checkpoint[]): TurnGroup => {
   const oldest = points[points.length - 1];
+  // The point that opens a turn holds what changed before it.
+  const changes = points.filter((point) => point.trigger !== 'turn').map((point) => point.files);
+  const paths = [...new Set(changes.flatMap((files) => files.paths))];
   return {
     kind: 'turn',
     key: `${session}/${number}`,
@@ -44,8 +49,9 @@ const turnGroup = (session: string, number: number, points: Checkpoint[]): TurnG
     prompt: oldest?.turn?.prompt ?? '',
     startedAt: oldest?.createdAt ?? '',
     points,
-    // The point that opens a turn holds what changed before it.
-    paths: [...new Set(points.filter((point) => point.trigger !== 'turn').flatMap((point) => point.files.paths))],
+    paths,
+    // A record names the first paths only, and counts all.
+    changed: Math.max(paths.length, ...changes.map(({ added, modified, deleted }) => added + modified + deleted)),
   };
 };
 

@@ -40,6 +40,7 @@ export async function importSessions(
     return report;
   }
   if (wanted.length === 0) return report;
+  const labels = new Map(wanted.map((session) => [session.id, labelOf(session)]));
   const times = new Map(wanted.map((session) => [session.id, session.versions[0]?.updatedAt ?? 0]));
   const result = await backup.restore({
     from: path,
@@ -53,8 +54,8 @@ export async function importSessions(
     title: title ?? id,
     createdAt: new Date(times.get(from) ?? 0).toISOString(),
   }));
-  for (const { id, reason } of result.skipped) report.skipped.push({ item: id, reason });
-  for (const { id, message } of result.failed) report.problems.push({ item: id, message });
+  for (const { id, reason } of result.skipped) report.skipped.push({ item: labels.get(id) ?? id, reason });
+  for (const { id, message } of result.failed) report.problems.push({ item: labels.get(id) ?? id, message });
   return report;
 }
 

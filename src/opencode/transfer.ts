@@ -15,9 +15,11 @@ export function requireGeneration(document: SessionExport, generation: Generatio
   const made = generationOf(document);
   if (made === generation) return;
   const name = (one: Generation): string => (one === 'v1' ? 'OpenCode 1' : 'OpenCode 2');
+  // OpenCode 2 takes over what OpenCode 1 has when it is first started.
+  const wayOut = generation === 'v2' ? '. Bring it into OpenCode 1, then upgrade' : '';
   throw new CheckpointsError(
     'not-supported',
-    `Session ${document.info.id} was exported by ${name(made)}; ${name(generation)} does not read that`,
+    `Session ${document.info.id} was exported by ${name(made)}; ${name(generation)} does not read that${wayOut}`,
     { details: { session: document.info.id } },
   );
 }

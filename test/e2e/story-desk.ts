@@ -19,11 +19,19 @@ const dist = fileURLToPath(new URL('../../dist/', import.meta.url));
 export class Machine {
   private constructor(readonly opencode: OpenCode) {}
 
-  static async start(options: Omit<OpenCodeOptions, 'plugins'> & { plugin?: boolean }): Promise<Machine> {
-    // Makes the package, and with it the plugin and the command line, when nobody has.
+  static async start(options: OpenCodeOptions): Promise<Machine> {
+    // Makes the package, and with it the command line, when nobody has.
     packagedExtension();
-    const { plugin = true, ...rest } = options;
-    return new Machine(await startOpenCode({ ...rest, plugins: plugin ? [join(dist, 'opencode-plugin.js')] : [] }));
+    const machine = new Machine(await startOpenCode({ ...options, stopped: true }));
+    try {
+      const { code, stderr } = await machine.run(['plugin', 'install']);
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+      await machine.opencode.start();
+    } catch (error) {
+      await machine.dispose();
+      throw error;
+    }
+    return machine;
   }
 
   get folder(): string {

@@ -162,10 +162,10 @@ export class Workbench {
 
   /** Answers the open input box. */
   async answer(text: string): Promise<void> {
-    const input = this.quickInput.locator('input.input');
-    await input.waitFor({ state: 'visible' });
+    // The palette that asked for it has the same place and may not be gone yet; only an input box says this.
+    await this.quickInput.locator('.quick-input-message', { hasText: "Press 'Enter' to confirm" }).waitFor();
     await this.enter(text);
-    await input.press('Enter');
+    await this.quickInput.locator('input.input').press('Enter');
   }
 
   // Side bar and trees

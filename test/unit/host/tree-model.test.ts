@@ -131,5 +131,10 @@ describe('groupBySession', () => {
     idle.files.paths = ['y.ts'];
     const [turn] = groupBySession([idle, tool, before])[0]?.items ?? [];
     expect(turn !== undefined && isGroup(turn) ? turn.paths : undefined).toEqual(['y.ts', 'x.ts']);
+    expect(turn !== undefined && isGroup(turn) ? turn.changed : undefined).toBe(2);
+    // A record names at most 500 paths, and counts all.
+    idle.files.modified = 6100;
+    const [sweep] = groupBySession([idle, tool, before])[0]?.items ?? [];
+    expect(sweep !== undefined && isGroup(sweep) ? sweep.changed : undefined).toBe(6100);
   });
 });
