@@ -7,7 +7,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { shell } from '../rig/script';
 import { Desk, generations, Machine, view } from './story-desk';
 
-const packages = 60;
+const packages = 30;
 const perPackage = 100;
 /** Repositories inside the repository: one with a commit, one without. */
 const nested = ['vendor/parser', 'vendor/lexer'];
