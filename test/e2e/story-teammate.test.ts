@@ -100,7 +100,7 @@ describe.each(generations)('a teammate, on OpenCode %s', (generation) => {
     await workbench.pick(/team/);
     expect(await workbench.modalText()).toContain('Excluded files (secrets such as .env) stay here');
     await workbench.modalClick('Push');
-    await workbench.notification(/sent/).waitFor();
+    await workbench.notification('Pushed to team:').waitFor();
     await ben.shot('6-pushed');
     expect((await anna.run(['sync', 'fetch', remote])).code).toBe(0);
     const { checkpoints } = await anna.answer<{ checkpoints: Checkpoint[] }>(['list', '--search', 'Strings']);
