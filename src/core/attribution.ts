@@ -11,6 +11,8 @@ export interface Attribution {
   tool: string | null;
   /** The checkpoint that first has the change; null: only the working files have it. */
   seenBy: CheckpointId | null;
+  /** An agent was at work, but nothing that it is known to have done touches this path: it may as well have been the user. */
+  unsure?: true;
 }
 
 export type Attributable = Pick<
@@ -42,6 +44,18 @@ export function userChanged(
 ): Set<string> {
   const found = new Set<string>();
   for (const [path, { by }] of attribute(checkpoints, nowChanged, paths, options)) if (by === 'user') found.add(path);
+  return found;
+}
+
+/** The paths among `paths` that the user may have changed last, while an agent was at work on others. */
+export function unsurelyChanged(
+  checkpoints: readonly Attributable[],
+  nowChanged: ReadonlySet<string>,
+  paths: Iterable<string>,
+  options: AttributionOptions = {},
+): Set<string> {
+  const found = new Set<string>();
+  for (const [path, { unsure }] of attribute(checkpoints, nowChanged, paths, options)) if (unsure) found.add(path);
   return found;
 }
 
@@ -156,7 +170,8 @@ function owner(interval: Interval, path: string, late: boolean): Attribution {
   if (by === undefined) return { ...nobody, by: 'user', seenBy };
   const named = by.cause?.paths.some((one) => covers(one, path)) === true;
   // Two agents at once, and the path was named by neither: it was one of them.
-  if (running.length > 1 && !named) return { ...nobody, by: 'agent', seenBy };
+  const unsure = named || running.some((one) => mayChangeAny(one, interval.end)) ? {} : { unsure: true as const };
+  if (running.length > 1 && !named) return { ...nobody, by: 'agent', seenBy, ...unsure };
   // A call that names its paths changes those; one that names none (a shell command) may change any.
   const call = named || by.cause?.paths.length === 0 ? by.cause : null;
   return {
@@ -166,7 +181,17 @@ function owner(interval: Interval, path: string, late: boolean): Attribution {
     callId: call?.callId ?? null,
     tool: call?.tool ?? null,
     seenBy,
+    ...unsure,
   };
+}
+
+/**
+ * A shell command may change any path. So may a turn whose calls nobody noted; but where the point before its first call ends the
+ * interval, it had called nothing yet.
+ */
+function mayChangeAny({ session, cause }: Running, end: Attributable | null): boolean {
+  if (cause !== null) return cause.paths.length === 0;
+  return !(end?.trigger === 'tool' && end.session?.id === session);
 }
 
 function covers(named: string, path: string): boolean {

@@ -16,6 +16,8 @@ export interface ConversationPort {
   refuseAtWork(sessions: readonly string[]): Promise<void>;
   /** All that belongs to the session by now; null when no running server can tell: none is started for it. */
   anchorNow(session: string): Promise<SessionAnchor | null>;
+  /** Those of these sessions that a running server works on; empty where none can be asked. */
+  atWork(sessions: readonly string[]): Promise<ReadonlySet<string>>;
   /** The last step of a restore: it leaves the original session alone, and either the whole fork is there or none. */
   fork(target: Checkpoint, done: RestoredFiles | null): Promise<{ id: string }>;
   /** A session to be kept or sent elsewhere; null when it surely is as it was with this stamp. Throws `session-missing`. */
@@ -113,6 +115,18 @@ export class GatewayConversation implements ConversationPort {
     }
   }
 
+  async atWork(sessions: readonly string[]): Promise<ReadonlySet<string>> {
+    const found = new Set<string>();
+    try {
+      const gateway = sessions.length > 0 ? await this.running() : null;
+      for (const session of sessions) if (gateway && (await isBusy(gateway, session))) found.add(session);
+    } catch (error) {
+      // Files can be looked at without any OpenCode.
+      if (!CheckpointsError.is(error)) throw error;
+    }
+    return found;
+  }
+
   async fork(target: Checkpoint, done: RestoredFiles | null): Promise<{ id: string }> {
     const gateway = await this.gateway();
     const about = { title: forkTitle(target), checkpoint: target.id, note: restoreNote(target, done) };
@@ -155,15 +169,19 @@ export class GatewayConversation implements ConversationPort {
   }
 }
 
-async function refuseBusySession(gateway: SessionGateway, id: string): Promise<void> {
+async function isBusy(gateway: SessionGateway, id: string): Promise<boolean> {
   try {
-    if ((await gateway.busy(id)) !== 'busy') return;
+    return (await gateway.busy(id)) === 'busy';
   } catch (error) {
     // A session that is gone is not at work; a fork of it may still have the messages.
-    if (CheckpointsError.is(error, 'session-missing')) return;
+    if (CheckpointsError.is(error, 'session-missing')) return false;
     throw error;
   }
-  throw new CheckpointsError('session-busy', `Session ${id} is at work`, { details: { session: id } });
+}
+
+async function refuseBusySession(gateway: SessionGateway, id: string): Promise<void> {
+  if (await isBusy(gateway, id))
+    throw new CheckpointsError('session-busy', `Session ${id} is at work`, { details: { session: id } });
 }
 
 function anchorOf(target: Checkpoint): SessionAnchor {

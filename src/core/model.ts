@@ -156,6 +156,8 @@ export interface PlanEntry {
   reason?: string;
   /** The user changed it by hand since the agent's last change. */
   yours?: boolean;
+  /** It may be the user's: it changed while an agent was at work on other paths. */
+  unsure?: boolean;
 }
 
 export interface ConversationPlan {

@@ -8,6 +8,8 @@ export interface PlanInput {
   now: Pick<CaptureFacts, 'skipped' | 'partial'>;
   /** Changed by the user's own hand since the agent's last change. */
   yours: ReadonlySet<string>;
+  /** Changed while an agent worked on other paths: by whom is not known. */
+  unsure: ReadonlySet<string>;
   /** The checkpoint cannot know what these were at its moment. */
   uncertain: ReadonlySet<string>;
   /** Exact paths the user asked for: they are not kept for being uncertain. */
@@ -29,13 +31,17 @@ function planOne(
   unknownThen: Map<string, string>,
 ): PlanEntry {
   const { path } = change;
-  const flags = input.yours.has(path) ? { yours: true } : {};
+  const flags = {
+    ...(input.yours.has(path) ? { yours: true } : {}),
+    ...(input.unsure.has(path) ? { unsure: true } : {}),
+  };
   const reason = out.get(path) ?? lies(path, out);
   if (reason !== undefined) return { path, action: 'skip', reason, ...flags };
   const then = unknownThen.get(path) ?? lies(path, unknownThen);
   if (then !== undefined)
     return { path, action: 'skip', reason: `could not be read when the checkpoint was made (${then})`, ...flags };
   if (input.keepUserEdits && input.yours.has(path)) return { path, action: 'keep', reason: 'yours', ...flags };
+  if (input.keepUserEdits && input.unsure.has(path)) return { path, action: 'keep', reason: 'maybe yours', ...flags };
   if (input.uncertain.has(path) && !input.chosen.has(path))
     return { path, action: 'keep', reason: 'uncertain', ...flags };
   return { path, action: change.after ? 'write' : 'delete', ...flags };

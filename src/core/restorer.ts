@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { RestoreOptions } from './api';
-import { hasAllPaths, userChanged } from './attribution';
+import { hasAllPaths, unsurelyChanged, userChanged } from './attribution';
 import type { ConversationPort } from './conversation';
 import { CheckpointsError } from './errors';
 import { hasFiles, isWhole } from './files-facet';
@@ -20,6 +20,9 @@ import type { CaptureFacts, FileChange, RecoveryReport, SnapshotStore } from './
 /** How many of the newest checkpoints are asked who changed a path last. */
 const attributionWindow = 200;
 const lockWaitMs = 30_000;
+const inTurn: ReadonlyArray<Checkpoint['trigger']> = ['turn', 'tool', 'idle'];
+/** Each costs a request. */
+const askedForWork = 5;
 
 /** The task facet, where a host has one. */
 export interface TaskPort {
@@ -48,6 +51,18 @@ interface Planned {
   fileCount: number;
   /** What came from elsewhere and is not to be trusted. */
   hostile: PathReason[];
+}
+
+/** Sessions that were in a turn when they were last seen, newest first: only these can be at work. */
+function lastWorking(checkpoints: readonly Checkpoint[]): string[] {
+  const last = new Map<string, Checkpoint>();
+  for (const checkpoint of checkpoints)
+    if (checkpoint.session && checkpoint.origin === null && inTurn.includes(checkpoint.trigger)) {
+      last.delete(checkpoint.session.id);
+      last.set(checkpoint.session.id, checkpoint);
+    }
+  const open = [...last].filter(([, { trigger }]) => trigger !== 'idle').map(([id]) => id);
+  return open.reverse().slice(0, askedForWork);
 }
 
 /** Plans and carries out what changes the user's files. */
@@ -105,7 +120,7 @@ export class Restorer {
       changes,
       target,
       now: facts,
-      yours: flags ? await this.yours(changes, facts) : new Set(),
+      ...(flags ? await this.yours(changes, facts) : { yours: new Set(), unsure: new Set() }),
       uncertain: await this.uncertain(target, facts),
       chosen: new Set([...paths, ...(job.only ?? [])]),
       keepUserEdits: options.keepUserEdits === true,
@@ -135,24 +150,25 @@ export class Restorer {
     }
   }
 
-  private async yours(changes: FileChange[], facts: CaptureFacts): Promise<Set<string>> {
-    if (changes.length === 0) return new Set();
+  private async yours(changes: FileChange[], facts: CaptureFacts): Promise<Record<'yours' | 'unsure', Set<string>>> {
+    if (changes.length === 0) return { yours: new Set(), unsure: new Set() };
     const ids = [...this.store.refs().keys()].sort().slice(-attributionWindow);
     const checkpoints = (await this.store.read(ids)).filter(isWhole);
     const paths = async (from: string | null): Promise<Set<string>> =>
       new Set(from ? (await this.store.diff(from, facts.tree)).map((change) => change.path) : []);
     const full = await this.truncated(checkpoints);
-    return userChanged(
+    const args = [
       checkpoints,
       await paths(facts.previous?.tree ?? null),
       changes.map((change) => change.path),
       {
-        changesOf: ({ id }) => full.get(id) ?? null,
+        changesOf: ({ id }: Pick<Checkpoint, 'id'>) => full.get(id) ?? null,
         sinceBase: await paths(facts.base),
-        // Nobody is known to be at work: a mistake then flags an agent's edit as yours, never yours as an agent's.
-        running: new Set(),
+        // Where nobody can be asked, nobody is at work: the mistake then flags an agent's edit as yours, never yours as an agent's.
+        running: (await this.conversation?.atWork(lastWorking(checkpoints))) ?? new Set<string>(),
       },
-    );
+    ] as const;
+    return { yours: userChanged(...args), unsure: unsurelyChanged(...args) };
   }
 
   /** All changed paths of the checkpoints whose records could not hold them. */

@@ -100,11 +100,19 @@ export class PlanChoice implements vscode.TreeDataProvider<PlanNode>, vscode.Dis
     item.label = basename(entry.path);
     item.checkboxState = checkbox(this.ticked.has(entry.path));
     const reason = entry.reason === 'yours' ? undefined : entry.reason;
-    item.description = [entry.yours === true ? 'your edit' : '', reason ?? '']
+    item.description = [
+      entry.yours === true ? 'your edit' : entry.unsure === true ? 'maybe your edit' : '',
+      reason ?? '',
+    ]
       .filter((word) => word !== '')
       .join(' · ');
     const will = { deleted: 'will be deleted', added: 'will come back' }[status as string] ?? 'will be written';
-    const yours = entry.yours === true ? '\nIt holds changes that you made yourself.' : '';
+    const yours =
+      entry.yours === true
+        ? '\nIt holds changes that you made yourself.'
+        : entry.unsure === true
+          ? '\nIt changed while an agent was at work on other files: the change may be yours.'
+          : '';
     item.tooltip = `${entry.path} ${acts(entry) ? will : 'is left as it is unless ticked'}${yours}`;
     item.accessibilityInformation = { label: `${basename(entry.path)} in ${dirname(entry.path)}, ${will}` };
     const [left, right] = this.sides(entry);

@@ -129,7 +129,8 @@ export class RestoreFlow {
     let options = first;
     for (;;) {
       const plan = await withPatience('Looking at what would change', () => root.api.plan(checkpoint.id, options));
-      const { yours, write, delete: deleted } = countPlan(plan);
+      const { yours, unsure, write, delete: deleted } = countPlan(plan);
+      const mine = yours + unsure;
       const empty = isEmptyPlan(plan);
       const choosable = checkpoint.session !== null || checkpoint.task !== null || plan.entries.length > 1;
       if (empty && !choosable) {
@@ -142,14 +143,14 @@ export class RestoreFlow {
         `${doing(plan, checkpoint)} “${shortTitle(checkpoint, 60)}”?`,
         { modal: true, detail: `${planText(plan)}${known}` },
         ...(empty ? [] : [confirmButton]),
-        ...(yours > 0 && yours < write + deleted ? [keepMineButton] : []),
+        ...(mine > 0 && mine < write + deleted ? [keepMineButton] : []),
         ...(choosable ? [chooseButton] : []),
       );
       if (answer === confirmButton) return { options, touched: touchedBy(plan) };
       if (answer === keepMineButton)
         return {
           options: { ...options, keepUserEdits: true },
-          touched: touchedBy(plan, (entry) => entry.yours !== true),
+          touched: touchedBy(plan, (entry) => entry.yours !== true && entry.unsure !== true),
         };
       if (answer !== chooseButton) return undefined;
       const scope = await chooseScope(checkpoint, options.scope ?? ['files']);

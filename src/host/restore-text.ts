@@ -11,13 +11,17 @@ export interface PlanCounts {
   skip: number;
   /** Among those to write or delete: changed by hand since the agent's last change. */
   yours: number;
+  /** Among them, too: changed while an agent was at work on other files. */
+  unsure: number;
 }
 
 export const countPlan = (plan: RestorePlan): PlanCounts => {
-  const count: PlanCounts = { write: 0, delete: 0, keep: 0, skip: 0, yours: 0 };
+  const count: PlanCounts = { write: 0, delete: 0, keep: 0, skip: 0, yours: 0, unsure: 0 };
   for (const entry of plan.entries) {
     count[entry.action] += 1;
-    if (entry.yours === true && (entry.action === 'write' || entry.action === 'delete')) count.yours += 1;
+    if (entry.action !== 'write' && entry.action !== 'delete') continue;
+    if (entry.yours === true) count.yours += 1;
+    else if (entry.unsure === true) count.unsure += 1;
   }
   return count;
 };
@@ -31,13 +35,14 @@ export const isEmptyPlan = (plan: RestorePlan): boolean => {
 export const onlyForks = (plan: RestorePlan): boolean => plan.scope.length === 1 && plan.scope[0] === 'conversation';
 
 export const planText = (plan: RestorePlan): string => {
-  const { write, delete: deleted, keep, skip, yours } = countPlan(plan);
+  const { write, delete: deleted, keep, skip, yours, unsure } = countPlan(plan);
   const lines: string[] = [];
   if (plan.scope.includes('files')) {
     if (write + deleted === 0) lines.push('The files already are as they were then.');
     if (write > 0) lines.push(`${plural(write, 'file')} will be written.`);
     if (deleted > 0) lines.push(`${plural(deleted, 'file')} made since then will be deleted.`);
     if (yours > 0) lines.push(yoursText(yours, write + deleted));
+    if (unsure > 0) lines.push(`${plural(unsure, 'file')} changed while an agent was at work on others: maybe by you.`);
     if (keep > 0) lines.push(`${plural(keep, 'file')} will be left as ${keep === 1 ? 'it is' : 'they are'} now.`);
     if (skip > 0) lines.push(`${plural(skip, 'path')} cannot be restored and will be skipped.`);
   }

@@ -1,6 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { attribute, hasAllPaths, userChanged, type AttributionOptions } from '../../src/core/attribution';
+import {
+  attribute,
+  hasAllPaths,
+  unsurelyChanged,
+  userChanged,
+  type AttributionOptions,
+} from '../../src/core/attribution';
 import type { Checkpoint } from '../../src/core/model';
 import { Records, type RecordInput } from './records';
 
@@ -206,6 +212,32 @@ describe('who changed a path last', () => {
     expect(attribute([first, second], new Set(), ['y'], { changesOf }).get('y')?.by).toBe('agent');
     expect(asked).toEqual([second.id]);
     expect(attribute([first, second], new Set(), ['x'], { changesOf: () => null }).get('x')?.by).toBe('agent');
+  });
+
+  it('is unsure of what changed while an agent worked on something else', () => {
+    const unsure = (lines: Line[], now: string[] = [], options: AttributionOptions = {}): string[] => {
+      const paths = new Set([...lines.flatMap(([, , changed]) => changed), ...now]);
+      return [...unsurelyChanged(history(...lines), new Set(now), paths, options)];
+    };
+    const start: Line = ['manual', null, []];
+    // An edit of a.ts does not change mine.ts; a shell command may.
+    expect(unsure([start, ['tool', 'a', [], { names: ['a.ts'] }], ['idle', 'a', ['a.ts', 'mine.ts']]])).toEqual([
+      'mine.ts',
+    ]);
+    expect(unsure([start, ['tool', 'a', []], ['idle', 'a', ['a.ts', 'mine.ts']]])).toEqual([]);
+    // Before its first call a turn has changed nothing; where its calls are not noted, all of it may be the turn's.
+    expect(unsure([start, ['turn', 'a', []], ['tool', 'a', ['mine.ts'], { names: ['a.ts'] }]])).toEqual(['mine.ts']);
+    expect(unsure([start, ['turn', 'a', []], ['idle', 'a', ['a.ts']]])).toEqual([]);
+    // Two at once: each has what it named; what neither named is told as such, unless one of them ran a command.
+    const two: Line[] = [start, ['tool', 'a', [], { names: ['a.ts'] }], ['tool', 'b', ['a.ts'], { names: ['b.ts'] }]];
+    const both = { running: new Set(['a', 'b']) };
+    expect(who(two, ['b.ts'], 'b.ts', both)).toBe('agent b 0 call_2');
+    expect(who(two, ['b.ts'], 'a.ts', both)).toBe('agent a 0 call_1');
+    expect(unsure(two, ['b.ts', 'mine.ts'], both)).toEqual(['mine.ts']);
+    expect(who(two, ['mine.ts'], 'mine.ts', both)).toBe('agent - - -');
+    expect(unsure([...two, ['tool', 'a', []]], ['mine.ts'], both)).toEqual([]);
+    // Nobody is at work: it is the user's, and that is sure.
+    expect(unsure(two, ['mine.ts'], { running: new Set() })).toEqual([]);
   });
 
   it('userChanged is exactly what was attributed to the user', () => {

@@ -18,7 +18,7 @@ export function planView(plan: RestorePlan, output: Output): string {
   const shown = output.isTerminal ? plan.entries.slice(0, shownOnTerminal) : plan.entries;
   const rest = plan.entries.length - shown.length;
   const lines = shown.map((entry) => {
-    const why = entry.reason ?? (entry.yours ? 'yours' : undefined);
+    const why = entry.reason ?? (entry.yours ? 'yours' : entry.unsure ? 'maybe yours' : undefined);
     return `${paint[entry.action](entry.action.padEnd(6))}  ${visible(entry.path)}${why ? style.dim(`  (${visible(why)})`) : ''}\n`;
   });
   if (rest > 0) lines.push(`… and ${files(rest)} more\n`);

@@ -77,7 +77,7 @@ describe('the restore dialog', () => {
         { path: 'e', action: 'skip', reason: 'too large' },
       ],
     });
-    expect(countPlan(full)).toEqual({ write: 2, delete: 1, keep: 1, skip: 1, yours: 1 });
+    expect(countPlan(full)).toEqual({ write: 2, delete: 1, keep: 1, skip: 1, yours: 1, unsure: 0 });
     expect(isEmptyPlan(full)).toBe(false);
     expect(planText(full).split('\n')).toEqual([
       '2 files will be written.',
