@@ -49,12 +49,15 @@ export const waysOut: Record<CliReason, string> = {
 };
 
 /** Said before anything else, since files may have changed without anybody's asking. */
-export function recoverySentence({ outcome, restored, deleted, kept }: RecoveryReport): string {
+export function recoverySentence({ outcome, restored, deleted, kept, forkMissing }: RecoveryReport): string {
+  const fork = forkMissing
+    ? ' Its conversation was not forked: `opencode-checkpoints doctor --repair` forks it, `opencode-checkpoints undo` takes the files back.'
+    : '';
   const done = outcome === 'finished' ? 'was finished' : 'was rolled back';
   const left = kept.length
     ? ` ${kept.length} edited since were left as they are: ${kept.map((one) => one.path).join(', ')}.`
     : '';
-  return `A restore that had been interrupted ${done}: ${restored.length} ${restored.length === 1 ? 'file' : 'files'} written, ${deleted.length} deleted.${left}`;
+  return `A restore that had been interrupted ${done}: ${restored.length} ${restored.length === 1 ? 'file' : 'files'} written, ${deleted.length} deleted.${left}${fork}`;
 }
 
 export interface Complaint {

@@ -1,3 +1,4 @@
+import type { MissingFork } from './fork-recovery';
 import type { ImportedCheckpoint } from './imported';
 import type {
   Cause,
@@ -12,6 +13,7 @@ import type {
   Trigger,
   TurnInfo,
 } from './model';
+import type { RecoveryReport } from './ports';
 import type { SyncService } from './sync';
 
 /** What the three hosts do with one workspace. Implemented by `core/workspace.ts`. */
@@ -64,6 +66,14 @@ export interface WorkspaceApi {
    */
   tidy(options?: { signal?: AbortSignal }): Promise<Tidied | null>;
   doctor(options?: { repair?: boolean }): Promise<Problem[]>;
+  /** What a restore that had died became, at the last start; null when there was none. */
+  readonly recovered: RecoveryReport | null;
+  /** A restore that died after its files, before its fork; null when there is none. */
+  missingFork(): Promise<MissingFork | null>;
+  /** Makes that fork, or finds it made; null when nothing is missing any more. */
+  finishFork(): Promise<{ id: string } | null>;
+  /** It is not wanted any more. */
+  forgetFork(): void;
 
   /** To and from other machines and people. */
   readonly sync: SyncService;

@@ -1,9 +1,10 @@
 import { anchorNow, counted } from './anchors';
 import { CheckpointsError } from './errors';
 import { forkAt, locateAnchor, type ForkRequest } from './fork';
+import { originOf } from './lineage';
 import type { Checkpoint, ConversationPlan, SessionAnchor } from './model';
 import { messageIdOf, stampOf, type StoredSession, type StoredSessions } from './session-document';
-import { notePrefix, type SessionGateway } from './sessions';
+import { isNote, notePrefix, type SessionGateway } from './sessions';
 import { forkTitle } from './titles';
 
 /** What a restore does with the conversation; a host that has no way to OpenCode has none. */
@@ -20,6 +21,8 @@ export interface ConversationPort {
   atWork(sessions: readonly string[]): Promise<ReadonlySet<string>>;
   /** The last step of a restore: it leaves the original session alone, and either the whole fork is there or none. */
   fork(target: Checkpoint, done: RestoredFiles | null): Promise<{ id: string }>;
+  /** A fork of a restore that died: the one it had made already, since `since`, else a new one. */
+  resumeFork(target: Checkpoint, since: number, done: RestoredFiles | null): Promise<{ id: string }>;
   /** A session to be kept or sent elsewhere; null when it surely is as it was with this stamp. Throws `session-missing`. */
   exportSession(session: string, stamp: string | null): Promise<StoredSession | null>;
 }
@@ -149,6 +152,17 @@ export class GatewayConversation implements ConversationPort {
       await gateway.remove(anchor.id);
       throw reason;
     }
+  }
+
+  async resumeFork(target: Checkpoint, since: number, done: RestoredFiles | null): Promise<{ id: string }> {
+    const gateway = await this.gateway();
+    const made = (await gateway.list(this.directory)).find(
+      (info) => originOf(info)?.checkpoint === target.id && info.createdAt >= since,
+    );
+    if (!made) return this.fork(target, done);
+    // It died before it had told the agent, or after: to be told twice is better than not at all.
+    if (!(await gateway.messages(made.id)).some(isNote)) await gateway.note(made.id, restoreNote(target, done));
+    return { id: made.id };
   }
 
   /** Under its own ids where they are free, else as a copy, in which the messages have other ids but the same order. */

@@ -121,6 +121,11 @@ export interface SnapshotStore {
   apply(request: ApplyRequest): Promise<ApplyResult>;
   /** The task of a restore with `keepJournal` is done, too. */
   closeJournal(): void;
+  /** A restore is to fork the conversation, too; remembered until it has, so that a death in between is known. */
+  forkBegins(safety: CheckpointId): void;
+  forkEnded(): void;
+  /** The safety checkpoint of the restore that died before `forkEnded`; null when there is none. */
+  deadFork(): CheckpointId | null;
   /** Finishes or rolls back a restore that died; null when there was none. `rest`, with the lease held, finishes what is not files. */
   recover(rest: (report: RecoveryReport) => Promise<void>): Promise<RecoveryReport | null>;
 
@@ -204,6 +209,8 @@ export interface RecoveryReport {
   deleted: string[];
   /** Edited after the crash: left as they are. */
   kept: PathReason[];
+  /** The files are done, but the conversation was not forked: `finishFork` does. */
+  forkMissing?: boolean;
 }
 
 /** List, search and statistics; derived from the records. */

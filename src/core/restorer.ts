@@ -289,6 +289,9 @@ export class Restorer {
       foreign: target.origin !== null,
     };
     const withTask = scope.includes('task');
+    // Before any file is touched: a death from here on leaves word of what is missing. What an older one left is overtaken.
+    if (scope.includes('conversation')) this.store.forkBegins(safety.id);
+    else this.store.forkEnded();
     const result = await this.store.apply({
       ...applied,
       keepJournal: withTask,
@@ -323,6 +326,7 @@ export class Restorer {
         });
         if (withTask) await this.task?.replace(safety.task);
         await this.store.update(safety.id, (checkpoint) => ({ ...checkpoint, restore: null }), { exclusive: true });
+        this.store.forkEnded();
       },
     );
     if (session)
@@ -331,6 +335,7 @@ export class Restorer {
         ({ restore, ...rest }) => ({ ...rest, restore: restore && { ...restore, session: session.id } }),
         { exclusive: true },
       );
+    this.store.forkEnded();
     const reasons = (entries: PlanEntry[]) => entries.map(({ path, reason }) => ({ path, reason: reason ?? '' }));
     return {
       restored: result.restored,

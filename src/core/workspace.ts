@@ -17,6 +17,7 @@ import type { ConversationPort } from './conversation';
 import { Cleanup } from './cleanup';
 import { CheckpointsError } from './errors';
 import { Emitter } from './emitter';
+import { ForkRecovery, type MissingFork } from './fork-recovery';
 import { comparable, hasFiles, isWhole } from './files-facet';
 import { matches } from './filter';
 import { importRecord, type ImportedCheckpoint } from './imported';
@@ -65,6 +66,7 @@ export class Workspace implements WorkspaceApi {
   private readonly store: SnapshotStore;
   private readonly restorer: Restorer;
   private readonly cleanup: Cleanup;
+  private readonly forks: ForkRecovery;
   private readonly exchange: SyncService | null;
   private readonly changed = new Emitter<WorkspaceEvent>();
   private readonly operations = new Emitter<Operation | null>();
@@ -84,6 +86,7 @@ export class Workspace implements WorkspaceApi {
       onPruned: (ids) => this.announce('pruned', ids),
     });
     this.restorer = new Restorer(deps.store, deps.task ?? null, deps.conversation ?? null);
+    this.forks = new ForkRecovery(deps.store, deps.conversation ?? null);
     this.exchange =
       deps.sync?.({
         resolve: (reference) => this.resolve(reference),
@@ -118,7 +121,27 @@ export class Workspace implements WorkspaceApi {
   /** Finishes what a crash left. Every host calls it first. */
   async recover(): Promise<RecoveryReport | null> {
     this.recovered = (await this.store.recover((report) => this.restorer.finishTask(report))) ?? this.recovered;
+    const missing = await this.forks.missing();
+    if (missing) this.recovered = { ...(this.recovered ?? reportOf(missing)), forkMissing: true };
     return this.recovered;
+  }
+
+  missingFork(): Promise<MissingFork | null> {
+    return this.forks.missing();
+  }
+
+  async finishFork(): Promise<{ id: string } | null> {
+    const missing = await this.forks.missing();
+    if (!missing) return null;
+    return this.during('restore', `Forking at ${missing.target.title}`, async () => {
+      const session = await this.forks.finish();
+      this.announce('restored', [missing.target.id, missing.safety.id]);
+      return session;
+    });
+  }
+
+  forgetFork(): void {
+    this.forks.forget();
   }
 
   create(options: CreateOptions & { automatic: true }): Promise<Checkpoint | null>;
@@ -424,7 +447,23 @@ export class Workspace implements WorkspaceApi {
   }
 
   async doctor(options: { repair?: boolean } = {}): Promise<Problem[]> {
-    return this.during('doctor', 'Checking the store', () => this.store.doctor(options.repair === true));
+    const found = await this.during('doctor', 'Checking the store', () => this.store.doctor(options.repair === true));
+    const missing = await this.forks.missing();
+    return missing ? [...found, await this.forkProblem(missing, options.repair === true)] : found;
+  }
+
+  private async forkProblem({ target }: MissingFork, repair: boolean): Promise<Problem> {
+    const message = `A restore of "${target.title}" was interrupted: its files are there, its conversation was not forked.`;
+    const problem = { reason: 'fork-missing', message, repaired: false };
+    if (!repair) return problem;
+    try {
+      const session = await this.finishFork();
+      return { ...problem, message: `${message} It is now: ${session?.id ?? 'by another window'}.`, repaired: true };
+    } catch (error) {
+      // What else was repaired is repaired: this one is told with its reason.
+      if (!CheckpointsError.is(error)) throw error;
+      return { ...problem, message: `${message} That failed again: ${error.message}` };
+    }
   }
 
   onDidChange(listener: (event: WorkspaceEvent) => void): () => void {
@@ -482,6 +521,12 @@ export class Workspace implements WorkspaceApi {
     await this.deps.index?.close();
     await this.store.close();
   }
+}
+
+/** Its files were done when it died. */
+function reportOf({ safety, target }: MissingFork): RecoveryReport {
+  const scope = safety.restore?.scope ?? ['conversation'];
+  return { outcome: 'finished', safety: safety.id, target: target.id, scope, restored: [], deleted: [], kept: [] };
 }
 
 function scopeOf(options: PlanOptions): RestoreScope[] {

@@ -23,6 +23,7 @@ import { normalisePaths } from './capture';
 import { describeChanges } from './changes';
 import { diagnose } from './doctor';
 import { Exclusions } from './exclusions';
+import { deadForkMark, removeForkMark, writeForkMark } from './fork-mark';
 import { Fetched, type FetchedRef } from './fetched';
 import { removeJournal } from './journal';
 import { storeFailure, type Layout, type WorkspaceFile } from './layout';
@@ -465,6 +466,18 @@ export class GitStore implements SnapshotStore {
 
   closeJournal(): void {
     removeJournal(this.layout.journal);
+  }
+
+  forkBegins(safety: CheckpointId): void {
+    writeForkMark(this.folder, safety);
+  }
+
+  forkEnded(): void {
+    removeForkMark(this.folder);
+  }
+
+  deadFork(): CheckpointId | null {
+    return deadForkMark(this.folder);
   }
 
   recover(rest: (report: RecoveryReport) => Promise<void> = async () => undefined): Promise<RecoveryReport | null> {

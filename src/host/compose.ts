@@ -6,6 +6,7 @@ import { BackupWarning } from './backup-warning';
 import { registerCommands, updateUndoContext } from './commands';
 import { ChangeDecorations } from './decorations';
 import { extensionApi, type ExtensionApi } from './extension-api';
+import { ForkOffer } from './fork-offer';
 import { ForkReveal } from './fork-reveal';
 import { Gutter } from './gutter';
 import { contextKeys, section, settings, snapshotScheme, views } from './ids';
@@ -94,6 +95,7 @@ export const compose = (context: vscode.ExtensionContext): Host => {
     states,
     backup,
     new BackupWarning(backup),
+    new ForkOffer(workspaces, log),
     new ForkReveal(workspaces, tree, treeView, timeline, log),
     trackContext(workspaces, tree),
     vscode.window.registerFileDecorationProvider(new ChangeDecorations()),
