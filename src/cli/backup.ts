@@ -1,8 +1,11 @@
+import { existsSync } from 'node:fs';
+import path from 'node:path';
 import type { BackupApi } from '../backup/api';
 import { loadConfig, storeHome } from '../core/config';
 import { CheckpointsError } from '../core/errors';
 import type { SessionGateway } from '../core/sessions';
 import type { Invocation } from './command';
+import { sentence } from './sentences';
 import { openSessions, type Sessions } from './sessions';
 
 /**
@@ -16,6 +19,7 @@ export async function withBackup<T>(invocation: Invocation, work: (backup: Backu
   const home = storeHome();
   const root = await rootOf(globals.cwd, home);
   const folder = workspaceFolder(home, root);
+  if (existsSync(path.join(folder, 'workspace.json'))) await recover(invocation);
   let sessions: Sessions | null = null;
   const gateway = async (): Promise<SessionGateway> => {
     output.progress('Connecting to OpenCode…');
@@ -34,6 +38,16 @@ export async function withBackup<T>(invocation: Invocation, work: (backup: Backu
     await backup.close();
     // Assigned in a closure, which the compiler does not follow.
     await (sessions as Sessions | null)?.close();
+  }
+}
+
+/** Where there is a store, a restore that died is finished, as by any command. Sessions are saved even if that fails. */
+async function recover(invocation: Invocation): Promise<void> {
+  try {
+    await invocation.open();
+  } catch (error) {
+    if (!CheckpointsError.is(error)) throw error;
+    if (!invocation.globals.json) invocation.output.note(sentence(error.message));
   }
 }
 

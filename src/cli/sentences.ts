@@ -53,6 +53,8 @@ export function recoverySentence({ outcome, restored, deleted, kept, forkMissing
   const fork = forkMissing
     ? ' Its conversation was not forked: `opencode-checkpoints doctor --repair` forks it, `opencode-checkpoints undo` takes the files back.'
     : '';
+  if (forkMissing && restored.length + deleted.length + kept.length === 0)
+    return `A restore was interrupted after its files were done.${fork}`;
   const done = outcome === 'finished' ? 'was finished' : 'was rolled back';
   const left = kept.length
     ? ` ${kept.length} edited since were left as they are: ${kept.map((one) => one.path).join(', ')}.`

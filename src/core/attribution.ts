@@ -170,7 +170,7 @@ function owner(interval: Interval, path: string, late: boolean): Attribution {
   if (by === undefined) return { ...nobody, by: 'user', seenBy };
   const named = by.cause?.paths.some((one) => covers(one, path)) === true;
   // Two agents at once, and the path was named by neither: it was one of them.
-  const unsure = named || running.some((one) => mayChangeAny(one, interval.end)) ? {} : { unsure: true as const };
+  const unsure = !named && isUnsure(interval) ? { unsure: true as const } : {};
   if (running.length > 1 && !named) return { ...nobody, by: 'agent', seenBy, ...unsure };
   // A call that names its paths changes those; one that names none (a shell command) may change any.
   const call = named || by.cause?.paths.length === 0 ? by.cause : null;
@@ -186,12 +186,12 @@ function owner(interval: Interval, path: string, late: boolean): Attribution {
 }
 
 /**
- * A shell command may change any path. So may a turn whose calls nobody noted; but where the point before its first call ends the
- * interval, it had called nothing yet.
+ * Nothing that is known to have been called touches the path. Within a turn that says little: points that equal the one before are
+ * not made, and with them goes what calls of one step named. Where two work at once, or the turn still runs, it is worth a word.
  */
-function mayChangeAny({ session, cause }: Running, end: Attributable | null): boolean {
-  if (cause !== null) return cause.paths.length === 0;
-  return !(end?.trigger === 'tool' && end.session?.id === session);
+function isUnsure({ running, end }: Interval): boolean {
+  const mayChangeAny = running.some(({ cause }) => cause === null || cause.paths.length === 0);
+  return (running.length > 1 || end === null) && !mayChangeAny;
 }
 
 function covers(named: string, path: string): boolean {

@@ -51,7 +51,8 @@ export function registerStoreCommands(program: Command, select: Select): void {
       const { workspace, recovered } = await invocation.openAll();
       invocation.output.progress('Examining…');
       const found = await workspace.doctor({ repair: repair ?? false });
-      const problems = recovered ? [interrupted(recovered), ...found] : found;
+      // A fork that is missing is among what the doctor finds itself.
+      const problems = recovered && !recovered.forkMissing ? [interrupted(recovered), ...found] : found;
       const note = invocation.globals.json ? null : await oldDataNote(workspace, true);
       if (note !== null) invocation.output.note(note);
       return { json: { problems }, text: (output) => problemsView(problems, output) };
