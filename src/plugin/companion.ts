@@ -70,7 +70,7 @@ export class Companion {
       },
       conversation: (folder, root, stored) => {
         const backedUp = new BackedUpConversations(stored, () => destinationOf(loadConfig(root, folder).config).path);
-        return new GatewayConversation(root, this.gateway, backedUp);
+        return new GatewayConversation(root, this.gateway, backedUp, this.gateway);
       },
       log: this.log,
     });

@@ -59,6 +59,9 @@ describe.each(generations)("the agent's tools on OpenCode %s", (generation) => {
     // OpenCode 2 keeps our note in the inbox until the next prompt, OpenCode 1 has it as a message already.
     expect(await countIn(server, fork)).toBe(generation === 'v1' ? 3 : 2);
     expect(await countIn(server, session)).toBe(8);
+    // All that was finished when the restore began: without the step that asked for it, and its last word.
+    const safety = (await rig.list()).find(({ restore }) => restore?.session === fork);
+    expect(safety?.session).toMatchObject({ id: session, messageCount: 6 });
 
     await server.turn(fork, 'what is there to go back to', [{ tools: [call('checkpoint_list')] }, { text: 'This.' }]);
     expect(rig.answers()[0]).toContain('good \\| state');
