@@ -52,7 +52,9 @@ export class GatewayConversation implements ConversationPort {
     const gateway = await this.gateway();
     try {
       const { session, point, messages } = await locateAnchor(gateway, this.request(target));
-      return { session, messageCount: point.count, currentCount: counted(messages).length };
+      const unfinished = (await gateway.busy(session)) === 'unfinished';
+      const found = { session, messageCount: point.count, currentCount: counted(messages).length };
+      return unfinished ? { ...found, unfinished } : found;
     } catch (error) {
       // It is brought in by the restore itself; whether that will work is known before.
       await this.storedFor(target, gateway, error);

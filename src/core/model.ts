@@ -165,6 +165,8 @@ export interface ConversationPlan {
   messageCount: number;
   /** Messages of the session now; null when no server could tell. */
   currentCount: number | null;
+  /** The last answer is not finished, but the server that was asked is not writing it: another process is, or one died. */
+  unfinished?: boolean;
 }
 
 export interface RestorePlan {

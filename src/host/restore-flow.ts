@@ -138,7 +138,7 @@ export class RestoreFlow {
         return undefined;
       }
       const confirmButton = onlyForks(plan) ? forkButton : restoreButton;
-      const known = plan.conversation === undefined ? '' : await unfinished(root, plan.conversation.session);
+      const known = plan.conversation?.unfinished === true ? unfinished : '';
       const answer = await vscode.window.showWarningMessage(
         `${doing(plan, checkpoint)} “${shortTitle(checkpoint, 60)}”?`,
         { modal: true, detail: `${planText(plan)}${known}` },
@@ -177,10 +177,8 @@ const doing = (plan: RestorePlan, { trigger }: Checkpoint): string => {
 const isFork = ({ scope }: PlanOptions): boolean => scope?.length === 1 && scope[0] === 'conversation';
 
 /** Two servers can share a database, and neither knows what the other does; what can be seen is said. */
-const unfinished = async (root: Root, session: string): Promise<string> =>
-  (await (await root.sessions.gateway()).busy(session)) === 'unfinished'
-    ? '\n\nThe last answer of this session is not finished: another OpenCode may be writing it, or one stopped half way. It is left out.'
-    : '';
+const unfinished =
+  '\n\nThe last answer of this session is not finished: another OpenCode may be writing it, or one stopped half way. It is left out.';
 
 const touchedBy = (
   plan: RestorePlan,

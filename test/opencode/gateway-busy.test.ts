@@ -1,9 +1,18 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { counted } from '../../src/core/anchors';
-import type { SessionGateway } from '../../src/core/sessions';
+import { anchorNow, counted } from '../../src/core/anchors';
+import { GatewayConversation } from '../../src/core/conversation';
+import type { Checkpoint, SessionAnchor } from '../../src/core/model';
+import { isNote, type SessionGateway } from '../../src/core/sessions';
 import { startOpenCode, until, type OpenCode } from '../rig/opencode';
 import { shell } from '../rig/script';
+import { Records } from '../unit/records';
 import { gatewayTo, generations } from './gateway-fixture';
+
+const pointAt = (session: SessionAnchor): Checkpoint => ({
+  ...new Records().next('manual'),
+  createdAt: new Date().toISOString(),
+  session,
+});
 
 describe.each(generations)('two servers of %s on one database', (generation) => {
   let first: OpenCode;
@@ -31,6 +40,18 @@ describe.each(generations)('two servers of %s on one database', (generation) => 
     );
     expect(await far.busy(session)).toBe('unfinished');
     expect(await far.messages(session)).toHaveLength((await near.messages(session)).length);
+    // Going back goes on there with what is finished, and says that something is not.
+    const talk = new GatewayConversation(first.workspace, () => Promise.resolve(far));
+    const messages = await far.messages(session);
+    const point = pointAt(anchorNow(await far.get(session), messages));
+    expect(await talk.plan(point)).toMatchObject({ session, messageCount: 1, currentCount: 1, unfinished: true });
+    await expect(talk.refuseBusy(point)).resolves.toBeUndefined();
+    const { id } = await talk.fork(point, null);
+    expect(counted(await far.messages(id)).filter((message) => !isNote(message))).toHaveLength(1);
+    // The server that works on it refuses, and both see the same sessions.
+    const here = new GatewayConversation(first.workspace, () => Promise.resolve(near));
+    await expect(here.refuseBusy(point)).rejects.toMatchObject({ reason: 'session-busy' });
+    expect((await near.list(first.workspace)).map((info) => info.id)).toContain(id);
     // The other server cannot stop it, and says so by not pretending.
     await far.interrupt(session);
     expect(await near.busy(session)).toBe('busy');

@@ -26,6 +26,10 @@ export function planView(plan: RestorePlan, output: Output): string {
     lines.push(
       `conversation: a fork of ${plan.conversation.session} with ${plan.conversation.messageCount} messages\n`,
     );
+  if (plan.conversation?.unfinished)
+    lines.push(
+      `${style.yellow('unfinished')}: its last answer is left out; another OpenCode may be writing it, or one stopped half way\n`,
+    );
   if (plan.task !== undefined)
     lines.push(plan.task === null ? 'task: cleared\n' : `task: ${visible(plan.task.title ?? 'untitled')}\n`);
   const count = (action: PlanAction): number => plan.entries.filter((entry) => entry.action === action).length;
