@@ -37,7 +37,8 @@ export const push = async (services: Services): Promise<void> => {
     root.api.sync.push(remote, { ...optionsOf(running), sessions }),
   );
   await services.remotes.remember(root, remote);
-  vscode.window.showInformationMessage(pushText(result));
+  // As the user called it: its address may be long.
+  vscode.window.showInformationMessage(pushText({ ...result, remote }));
 };
 
 /** What leaves the machine is said before it does: with conversations, without, or not at all (undefined). */
