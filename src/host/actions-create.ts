@@ -1,6 +1,7 @@
 import * as vscode from 'vscode';
 import type { CreateOptions } from '../core/api';
-import type { Checkpoint } from '../core/model';
+import { currentSession } from '../core/current-session';
+import type { Checkpoint, SessionAnchor } from '../core/model';
 import { cleanName } from '../core/titles';
 import { countsInWords, shortTitle } from './labels';
 import { withCancel } from './progress';
@@ -29,10 +30,13 @@ const create = async (
   root: Root,
   options: CreateOptions,
 ): Promise<Checkpoint> => {
-  const checkpoint = await withCancel('Creating a checkpoint', ({ signal }) => root.api.create({ ...options, signal }));
+  const checkpoint = await withCancel('Creating a checkpoint', async ({ signal }) =>
+    root.api.create({ ...options, session: await sessionOf(root, log), signal }),
+  );
   log.info(`created ${checkpoint.id} in ${root.api.root}: ${countsInWords(checkpoint.files)}`);
   const where = workspaces.current.length > 1 ? ` of ${root.name}` : '';
-  vscode.window.setStatusBarMessage(`$(check) Checkpoint${where} “${shortTitle(checkpoint)}” created`, 5000);
+  const talk = checkpoint.session === null ? '' : ' with the conversation';
+  vscode.window.setStatusBarMessage(`$(check) Checkpoint${where} “${shortTitle(checkpoint)}” created${talk}`, 5000);
   if (checkpoint.files.partial.length > 0) warnPartial(checkpoint);
   if (treeView.visible) {
     await tree.refresh();
@@ -40,6 +44,16 @@ const create = async (
     if (node !== undefined) await treeView.reveal(node, { select: true, focus: false });
   }
   return checkpoint;
+};
+
+/** The conversation belongs to a checkpoint by hand as it does to the others, where a server runs that can tell. */
+const sessionOf = async (root: Root, log: Services['log']): Promise<SessionAnchor | null> => {
+  try {
+    return await currentSession(() => root.sessions.running(), root.api.root);
+  } catch (error) {
+    log.info(`the checkpoint is made without a conversation: ${String(error)}`);
+    return null;
+  }
 };
 
 const warnPartial = ({ files }: Checkpoint): void => {

@@ -11,7 +11,7 @@ const view = 'Checkpoints';
 const prompt = 'Make the greeting louder';
 /** The fork is called after the point it was made from. */
 const point = new RegExp(`^${prompt}(?!.*no checkpoint yet)`);
-const fork = new RegExp(`^${prompt}.*no checkpoint yet`);
+const fork = new RegExp(`^Before “${prompt}”.*no checkpoint yet`);
 
 /** Files and conversation come back together, and the new session is there to go on with. */
 describe.each(['v1', 'v2'] as const)('conversation on OpenCode %s', (generation) => {
@@ -89,6 +89,21 @@ describe.each(['v1', 'v2'] as const)('conversation on OpenCode %s', (generation)
   it('stays as it was in the old one', async () => {
     const texts = (await opencode.messages(conversation)).map(({ text }) => text);
     expect(texts).toContain(prompt);
+  });
+
+  it('belongs to a checkpoint that one makes by hand', async () => {
+    const { workbench } = session;
+    await workbench.command('Checkpoints: Create Named Checkpoint…');
+    await workbench.answer('By hand');
+    const made = async () => (await withStore(session, (api) => api.list())).find(({ name }) => name === 'By hand');
+    await expect.poll(async () => (await made())?.id, { timeout: 30_000 }).toBeDefined();
+    // The new session is the one that goes on.
+    const anchor = (await made())?.session;
+    expect(anchor?.id).not.toBe(conversation);
+    const messages = (await opencode.messages(anchor?.id ?? '')).filter(({ type }) => /^(user|assistant)$/.test(type));
+    expect(anchor).toMatchObject({ messageCount: messages.length, messageId: messages.at(-1)?.id });
+    await workbench.row(view, /^By hand/).waitFor();
+    await workbench.screenshot(`conversation-${generation}-by-hand`);
   });
 
   it('gets points from the server’s events while the plugin is not installed', async () => {
