@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, lstatSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, lstatSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -20,6 +20,9 @@ const paths = [
   ).flat(),
 ];
 const nestedPaths = nested.flatMap((folder) => Array.from({ length: inNested }, (_, f) => `${folder}/f${f}.js`));
+
+/** Thousands of files on a machine that is busy with other tests. */
+const patience = 100_000;
 
 /** Every byte of a folder, in one word. */
 const digest = (folder: string): string => {
@@ -41,6 +44,11 @@ describe.each(generations)(`${all.toLocaleString('en')} files, on OpenCode %s`, 
     return join(stores, only ?? '', 'journal.json');
   };
 
+  /** As the agent left them, whatever an attempt before this one did. */
+  const swept = (): void => {
+    for (const path of [...paths, ...nestedPaths])
+      writeFileSync(join(desk.machine.folder, path), 'export const value = "two";\n');
+  };
   /** Until the first files may have been written. Looked at often: it takes a second or two. */
   const begun = async (): Promise<void> => {
     for (const end = Date.now() + 120_000; Date.now() < end; await new Promise((next) => setTimeout(next, 5)))
@@ -101,6 +109,7 @@ describe.each(generations)(`${all.toLocaleString('en')} files, on OpenCode %s`, 
 
   it('are restored although everything dies in the middle, and it is said', async () => {
     const { workbench, opencode, machine } = desk;
+    swept();
     const repositories = nested.map((folder) => digest(join(machine.folder, folder, '.git')));
     await workbench.command('Checkpoints: Restore Checkpoint…');
     await workbench.pick(/Before the sweep/);
@@ -114,7 +123,9 @@ describe.each(generations)(`${all.toLocaleString('en')} files, on OpenCode %s`, 
     expect(existsSync(journal())).toBe(true);
     await opencode.kill();
     // VS Code starts its extensions anew by itself: that is the next start.
-    await workbench.notification(/A restore had been cut off, and is finished now: [\d,]+ files? written/).waitFor();
+    await workbench
+      .notification(/A restore had been cut off, and is finished now: [\d,]+ files? written/)
+      .waitFor({ timeout: patience });
     await desk.shot('3-said');
     await opencode.start();
     expect(existsSync(journal())).toBe(false);
@@ -122,12 +133,13 @@ describe.each(generations)(`${all.toLocaleString('en')} files, on OpenCode %s`, 
     expect(nested.map((folder) => digest(join(machine.folder, folder, '.git')))).toEqual(repositories);
     // It can be undone like any other.
     await workbench.notificationClick('A restore had been cut off', 'Undo');
-    await workbench.notification(`Undone: ${all.toLocaleString('en')} files written.`).waitFor({ timeout: 120_000 });
+    await workbench.notification(`Undone: ${all.toLocaleString('en')} files written.`).waitFor({ timeout: patience });
     expect(contents()).toEqual(new Set(['export const value = "two";\n']));
   });
 
   it('are restored although the command line is killed', async () => {
     const { machine } = desk;
+    swept();
     const trap = join(machine.opencode.home, 'trap.cjs');
     await writeFile(
       trap,
