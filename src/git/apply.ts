@@ -53,7 +53,7 @@ export async function applyFiles(store: GitStore, request: ApplyRequest): Promis
     throw error;
   }
   writeJournal(store.layout.journal, { phase: 'applying', ...journal });
-  const outcome = await perform(files, changes, stage, request.onProgress);
+  const outcome = await perform(files, numbered(changes), stage, request.onProgress);
   folders(files, request, changes);
   const result = await finish(store, files, journal, outcome);
   const skipped = [...refused, ...result.skipped];
@@ -101,27 +101,35 @@ async function stageAll(
   stage: string,
   request: ApplyRequest,
 ): Promise<void> {
-  mkdirSync(stage, { recursive: true, mode: 0o700 });
+  makeStage(stage, changes.length);
   const writes = changes.filter((change) => change.after).length;
-  await eachContent(store, changes, (i, after, data) => {
+  await eachContent(store, numbered(changes), (i, after, data) => {
     if (request.signal?.aborted) throw new CheckpointsError('cancelled', 'Cancelled; nothing was changed.');
-    files.stage(join(stage, String(i)), after.mode, data, writes <= fewFiles);
+    files.stage(stagedAt(stage, i), after.mode, data, writes <= fewFiles);
   });
 }
 
 /** The new contents in order; some are read ahead, so that git and the disk work at the same time. */
 async function eachContent(
   store: GitStore,
-  changes: FileChange[],
+  steps: Step[],
   use: (i: number, after: FileVersion, data: Uint8Array) => void,
 ): Promise<void> {
-  const writes = changes.flatMap(({ after }, i) => (after ? [{ i, after }] : []));
+  const writes = steps.flatMap(({ change: { after }, i }) => (after ? [{ i, after }] : []));
   for (let at = 0; at < writes.length; at += readAhead) {
     const some = writes.slice(at, at + readAhead);
     const contents = await Promise.all(some.map(({ after }) => store.content(after)));
     for (const [n, { i, after }] of some.entries()) use(i, after, contents[n]!);
   }
 }
+
+/** A change and its number in the journal, by which its files in the stage are named. */
+interface Step {
+  change: FileChange;
+  i: number;
+}
+
+const numbered = (changes: FileChange[]): Step[] => changes.map((change, i) => ({ change, i }));
 
 interface Outcome {
   done: Set<string>;
@@ -131,21 +139,20 @@ interface Outcome {
 /** Deletions first, deepest first: a file may become a folder, a folder a link. */
 async function perform(
   files: WorkingFiles,
-  changes: FileChange[],
+  steps: Step[],
   stage: string,
   onProgress?: ApplyRequest['onProgress'],
 ): Promise<Outcome> {
   const outcome: Outcome = { done: new Set(), skipped: [] };
-  const order = changes.map((change, i) => ({ change, i }));
-  const deletions = order.filter(({ change }) => !change.after).reverse();
-  const writes = order.filter(({ change }) => change.after);
-  const many = changes.length > fewFiles;
+  const deletions = steps.filter(({ change }) => !change.after).reverse();
+  const writes = steps.filter(({ change }) => change.after);
+  const many = steps.length > fewFiles;
   let sliceEnds = Date.now() + 15;
   for (const { change, i } of [...deletions, ...writes]) {
-    const why = performOne(files, change, join(stage, String(i)), many ? asideOf(stage, i) : null);
+    const why = performOne(files, change, stagedAt(stage, i), many ? asideOf(stage, i) : null);
     if (why) outcome.skipped.push({ path: change.path, reason: why });
     else outcome.done.add(change.path);
-    onProgress?.({ done: outcome.done.size + outcome.skipped.length, total: changes.length });
+    onProgress?.({ done: outcome.done.size + outcome.skipped.length, total: steps.length });
     if (Date.now() > sliceEnds) {
       await new Promise((next) => setImmediate(next));
       sliceEnds = Date.now() + 15;
@@ -166,7 +173,16 @@ function performOne(files: WorkingFiles, change: FileChange, staged: string, asi
   return null;
 }
 
-const asideOf = (stage: string, i: number): string => join(stage, `was-${i}`);
+/** Some file systems take long to find a free place among thousands in one folder. */
+const perFolder = 64;
+const folderIn = (stage: string, i: number): string => join(stage, String(Math.floor(i / perFolder)));
+const stagedAt = (stage: string, i: number): string => join(folderIn(stage, i), String(i));
+const asideOf = (stage: string, i: number): string => join(folderIn(stage, i), `was-${i}`);
+
+function makeStage(stage: string, count: number): void {
+  mkdirSync(stage, { recursive: true, mode: 0o700 });
+  for (let i = 0; i < count; i += perFolder) mkdirSync(folderIn(stage, i));
+}
 
 /** The data of many new files may still be in memory only: git leaves it there, we do not. Nobody waits for it. */
 function syncVolume(root: string): void {
@@ -261,22 +277,20 @@ async function finished(store: GitStore, journal: Journal): Promise<RecoveryRepo
   const files = new WorkingFiles(store.root, store.file.objectFormat);
   const done = new Set<string>();
   const kept: PathReason[] = [];
-  const again: FileChange[] = [];
+  const again: Step[] = [];
   for (const [i, change] of journal.changes.entries()) {
     // Nothing is there, and both the old and the new file lie aside: it died between the two renames.
     const aside = asideOf(journal.stage, i);
-    if (files.leafAt(change.path) === null && existsAt(aside) && existsAt(join(journal.stage, String(i))))
+    if (files.leafAt(change.path) === null && existsAt(aside) && existsAt(stagedAt(journal.stage, i)))
       files.putBack(aside, change.path);
     const now = files.leafAt(change.path);
     if (sameVersion(now, change.after)) done.add(change.path);
-    else if (sameVersion(now, change.before)) again.push(change);
+    else if (sameVersion(now, change.before)) again.push({ change, i });
     else kept.push({ path: change.path, reason: 'edited after the interruption' });
   }
   rmSync(journal.stage, { recursive: true, force: true });
-  mkdirSync(journal.stage, { recursive: true, mode: 0o700 });
-  await eachContent(store, again, (i, after, data) =>
-    files.stage(join(journal.stage, String(i)), after.mode, data, false),
-  );
+  makeStage(journal.stage, journal.changes.length);
+  await eachContent(store, again, (i, after, data) => files.stage(stagedAt(journal.stage, i), after.mode, data, false));
   const outcome = await perform(files, again, journal.stage);
   folders(files, journal, journal.changes);
   for (const path of outcome.done) done.add(path);

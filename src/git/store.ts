@@ -369,7 +369,8 @@ export class GitStore implements SnapshotStore {
     options: { paths?: string[]; patch?: boolean } = {},
   ): Promise<{ changes: Change[]; patch?: string }> {
     const left = from || this.trees.emptyTree; // no tree: before the first checkpoint
-    return describeChanges(this.layout.gitDir, left, to, options);
+    const sources = { gitDir: this.layout.gitDir, trees: this.trees, content: (oid: string) => this.reader.blob(oid) };
+    return describeChanges(sources, left, to, options);
   }
 
   lookup(tree: string, path: string): Promise<FileVersion | null> {

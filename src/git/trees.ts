@@ -285,8 +285,15 @@ export class Trees {
   /** File by file; folders that are the same object are not entered. */
   async diff(from: string, to: string, under: string[] = []): Promise<TreeChange[]> {
     const out: TreeChange[] = [];
-    await this.diffFolder(from, to, '', out, under);
+    await this.diffFolder(from, to, '', out, under, Infinity);
     return out.sort((a, b) => comparePaths(a.path, b.path));
+  }
+
+  /** null as soon as there are more. */
+  async diffUpTo(limit: number, from: string, to: string, under: string[] = []): Promise<TreeChange[] | null> {
+    const out: TreeChange[] = [];
+    await this.diffFolder(from, to, '', out, under, limit);
+    return out.length > limit ? null : out.sort((a, b) => comparePaths(a.path, b.path));
   }
 
   private async diffFolder(
@@ -295,8 +302,9 @@ export class Trees {
     prefix: string,
     out: TreeChange[],
     under: string[],
+    limit: number,
   ): Promise<void> {
-    if (from === to) return;
+    if (from === to || out.length > limit) return;
     const [before, after] = await Promise.all([from ? this.entries(from) : [], to ? this.entries(to) : []]);
     const old = new Map(before.map((e) => [e.name, e]));
     const names = new Set([...before.map((e) => e.name), ...after.map((e) => e.name)]);
@@ -309,7 +317,9 @@ export class Trees {
       const path = prefix + name;
       if (!touches(path, under)) continue;
       if (isFolder(a) || isFolder(b))
-        folders.push(this.diffFolder(isFolder(a) ? a!.oid : null, isFolder(b) ? b!.oid : null, `${path}/`, out, under));
+        folders.push(
+          this.diffFolder(isFolder(a) ? a!.oid : null, isFolder(b) ? b!.oid : null, `${path}/`, out, under, limit),
+        );
       const before = a && !isFolder(a) ? { mode: a.mode, oid: a.oid } : null;
       const after = b && !isFolder(b) ? { mode: b.mode, oid: b.oid } : null;
       if ((before || after) && covered(path, under)) out.push({ path, before, after });

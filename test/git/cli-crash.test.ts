@@ -33,7 +33,7 @@ function signalAt(n: number, signal: 'SIGKILL' | 'SIGINT', when: 'apply' | 'stag
   const hit =
     when === 'apply'
       ? `String(args[1]).startsWith(${JSON.stringify(`${desk.root}/`)})`
-      : `/stage-[0-9a-f]+.\\d+$/.test(String(args[0]))`;
+      : `/stage-[0-9a-f]+.\\d+.\\d+$/.test(String(args[0]))`;
   writeFileSync(
     file,
     `const fs = require('node:fs');

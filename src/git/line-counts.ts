@@ -1,0 +1,132 @@
+/**
+ * How many lines git says were added and deleted between two texts, without a git process. git's diff is not the shortest
+ * one: it first sets lines aside that match nothing, or too much. The same is done here, so that the numbers are git's
+ * (2.39 to 2.5x), and null where git would begin to guess.
+ */
+export interface LineCounts {
+  additions: number;
+  deletions: number;
+}
+
+/** git looks for NUL in so many bytes. */
+const binaryWindow = 8000;
+/** git gives up looking for the shortest way after 256 steps from each end. */
+const mostSteps = 200;
+/** So often at least a line must occur on the other side to be set aside, and never more than this is asked. */
+const mostMatches = 1024;
+const nearby = 100;
+
+export function isBinary(data: Buffer): boolean {
+  const at = data.indexOf(0);
+  return at >= 0 && at < binaryWindow;
+}
+
+/** The last line counts whether it ends or not. */
+export function countLines(data: Buffer): number {
+  if (data.length === 0) return 0;
+  let lines = data.at(-1) === 10 ? 0 : 1;
+  for (let at = data.indexOf(10); at >= 0; at = data.indexOf(10, at + 1)) lines += 1;
+  return lines;
+}
+
+export function compareLines(before: Buffer, after: Buffer): LineCounts | null {
+  const a = splitLines(before);
+  const b = splitLines(after);
+  let start = 0;
+  const shorter = Math.min(a.length, b.length);
+  while (start < shorter && a[start] === b[start]) start += 1;
+  let tail = 0;
+  while (tail < shorter - start && a[a.length - 1 - tail] === b[b.length - 1 - tail]) tail += 1;
+  const endA = a.length - tail;
+  const endB = b.length - tail;
+  if (start === endA || start === endB) return { additions: endB - start, deletions: endA - start };
+  const left = comparable(a, start, endA, occurrences(b));
+  const right = comparable(b, start, endB, occurrences(a));
+  const steps = shortestEdit(left, right);
+  if (steps === null) return null;
+  const kept = (left.length + right.length - steps) / 2;
+  return { additions: endB - start - kept, deletions: endA - start - kept };
+}
+
+/** One character for one byte: nothing is lost, and equal lines are equal strings. */
+function splitLines(data: Buffer): string[] {
+  const lines = data.toString('latin1').split('\n');
+  const last = lines.pop()!;
+  // A last line that does not end is another line than the same one that does.
+  const whole = lines.map((line) => `${line}\n`);
+  if (last !== '') whole.push(last);
+  return whole;
+}
+
+function occurrences(lines: string[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const line of lines) counts.set(line, (counts.get(line) ?? 0) + 1);
+  return counts;
+}
+
+/** How often a line occurs on the other side. */
+const matches = { none: 0, some: 1, many: 2 };
+
+/** The lines between `from` and `to` without those that git sets aside as changed beforehand. */
+function comparable(lines: string[], from: number, to: number, others: Map<string, number>): string[] {
+  const limit = Math.min(roughRoot(lines.length), mostMatches);
+  const kinds = new Uint8Array(to - from);
+  for (let i = from; i < to; i++) {
+    const found = others.get(lines[i]!) ?? 0;
+    kinds[i - from] = found === 0 ? matches.none : found >= limit ? matches.many : matches.some;
+  }
+  const out: string[] = [];
+  for (let i = 0; i < kinds.length; i++)
+    if (kinds[i] === matches.some || (kinds[i] === matches.many && !amongStrangers(kinds, i)))
+      out.push(lines[from + i]!);
+  return out;
+}
+
+/** A power of two near the square root. */
+function roughRoot(n: number): number {
+  let root = 1;
+  for (let rest = n; rest > 0; rest >>= 2) root <<= 1;
+  return root;
+}
+
+/** A line that is everywhere (blank, a brace) is set aside between lines that match nothing. */
+function amongStrangers(kinds: Uint8Array, at: number): boolean {
+  const before = run(kinds, at, -1, Math.max(0, at - nearby));
+  if (before.none === 0) return false;
+  const after = run(kinds, at, 1, Math.min(kinds.length - 1, at + nearby));
+  if (after.none === 0) return false;
+  const none = before.none + after.none;
+  const many = before.many + after.many;
+  return many * 4 < many + none;
+}
+
+function run(kinds: Uint8Array, at: number, step: 1 | -1, end: number): { none: number; many: number } {
+  let none = 0;
+  let many = 1;
+  for (let i = at + step; step > 0 ? i <= end : i >= end; i += step) {
+    if (kinds[i] === matches.none) none += 1;
+    else if (kinds[i] === matches.many) many += 1;
+    else break;
+  }
+  return { none, many };
+}
+
+/** The number of lines to take out and put in (Myers); null when they are too many. */
+function shortestEdit(a: string[], b: string[]): number | null {
+  const most = Math.min(a.length + b.length, mostSteps);
+  const reach = new Int32Array(2 * most + 3);
+  const zero = most + 1;
+  for (let steps = 0; steps <= most; steps++)
+    for (let k = -steps; k <= steps; k += 2) {
+      const down = k === -steps || (k !== steps && reach[zero + k - 1]! < reach[zero + k + 1]!);
+      let x = down ? reach[zero + k + 1]! : reach[zero + k - 1]! + 1;
+      let y = x - k;
+      while (x < a.length && y < b.length && a[x] === b[y]) {
+        x += 1;
+        y += 1;
+      }
+      reach[zero + k] = x;
+      if (x >= a.length && y >= b.length) return steps;
+    }
+  return null;
+}
