@@ -16,6 +16,13 @@ interface Known {
 
 type Maybe<T> = T | Promise<T>;
 
+/** git's rules for ignored paths; `name` names those outside the tree: while they and the tree's own stay, so do the answers. */
+export interface IgnoreRules {
+  env: NodeJS.ProcessEnv;
+  excludesFile: string;
+  name: string;
+}
+
 /**
  * git does not know empty folders. This walk looks at each folder's time first, and lists only those that
  * changed since the last walk: a folder becomes empty or full only by changing. A folder never seen before need not be
@@ -27,6 +34,8 @@ export class EmptyFolders {
   private fresh: Map<string, Known | null> | null = null;
   /** The volume whose numbers of links were found to count folders; null: not known to. */
   private counts: bigint | null = null;
+  /** Answers to what was asked while git looked at the files. */
+  private early: Promise<Map<string, boolean>> | null = null;
   /** git's answers about ignored folders, by path and rules. */
   private readonly answers = new Map<string, boolean>();
 
@@ -35,20 +44,16 @@ export class EmptyFolders {
     private readonly trees: Trees,
   ) {}
 
-  /**
-   * `tree` tells which folders are surely the workspace's; others are asked of git's ignore rules. `rules` names the
-   * rules outside the tree: while they and the tree's own ignore files stay, so do git's answers.
-   */
-  async find(tree: string, env: NodeJS.ProcessEnv, excludesFile: string, rules: string): Promise<string[]> {
+  /** `tree` tells which folders are surely the workspace's; others are asked of git's ignore rules. */
+  async find(tree: string, rules: IgnoreRules): Promise<string[]> {
     const empty: string[] = [];
     const strangers: string[] = [];
     const top = this.list('');
     if (top) await this.walk('', top, tree, empty, strangers);
     this.fresh = null;
-    const ask = (paths: string[]): Promise<Set<string>> => this.ignored(paths, tree, rules, env, excludesFile);
-    const ignored = await ask(strangers);
+    const ignored = await this.ignored(strangers, tree, rules);
     for (const folder of strangers) if (!ignored.has(folder)) this.walkStranger(folder, empty);
-    const inside = await ask(empty);
+    const inside = await this.ignored(empty, tree, rules);
     return empty.filter((folder) => !inside.has(folder)).sort();
   }
 
@@ -95,7 +100,9 @@ export class EmptyFolders {
   }
 
   /** Looks at the folders of an earlier tree while git looks at the files; `find` then has little left to look at. */
-  async prefetch(tree: string): Promise<void> {
+  async prefetch(tree: string, rules: IgnoreRules): Promise<void> {
+    const strangers: string[] = [];
+    this.early = null;
     const fresh = new Map<string, Known | null>();
     this.fresh = fresh;
     let sliceEnds = Date.now() + 8;
@@ -113,10 +120,26 @@ export class EmptyFolders {
         // git was faster: what is left is looked at when it is asked for.
         if (this.fresh !== fresh) return;
         const below = subtrees.get(name);
-        if (below) await walk(folder === '' ? name : `${folder}/${name}`, below);
+        const path = folder === '' ? name : `${folder}/${name}`;
+        if (below) await walk(path, below);
+        else if (name !== '.git') strangers.push(path);
       }
     };
     await walk('', tree);
+    if (this.fresh !== fresh) return;
+    this.early = this.askEarly(strangers, tree, rules);
+    this.early.catch(() => undefined); // heard by whoever takes it
+  }
+
+  /**
+   * Asked of the files on disk, whose ignore rules may be others than this tree's: the answers hold only where the tree that is
+   * found has the same, and so they are kept apart until then.
+   */
+  private async askEarly(strangers: string[], tree: string, rules: IgnoreRules): Promise<Map<string, boolean>> {
+    const keys = await this.keys(strangers, tree, rules);
+    const open = strangers.filter((path) => !this.answers.has(keys.get(path)!));
+    const found = open.length > 0 ? await this.checkIgnore(open, rules) : new Set<string>();
+    return new Map(open.map((path) => [keys.get(path)!, found.has(path)]));
   }
 
   /** A folder that the tree has: counted where that is enough, else listed. */
@@ -182,22 +205,30 @@ export class EmptyFolders {
     return list;
   }
 
-  private async ignored(
-    paths: string[],
-    tree: string,
-    rules: string,
-    env: NodeJS.ProcessEnv,
-    excludesFile: string,
-  ): Promise<Set<string>> {
-    const keys = new Map<string, string>();
-    for (const path of paths) keys.set(path, `${path}\0${rules}\0${await this.ignoreFiles(path, tree)}`);
+  private async ignored(paths: string[], tree: string, rules: IgnoreRules): Promise<Set<string>> {
+    const keys = await this.keys(paths, tree, rules);
+    const early = await this.takeEarly();
+    for (const key of keys.values()) if (early.has(key)) this.answers.set(key, early.get(key)!);
     const open = paths.filter((path) => !this.answers.has(keys.get(path)!));
     if (open.length > 0) {
-      const found = await this.checkIgnore(open, env, excludesFile);
+      const found = await this.checkIgnore(open, rules);
       if (this.answers.size > 20_000) this.answers.clear();
       for (const path of open) this.answers.set(keys.get(path)!, found.has(path));
     }
     return new Set(paths.filter((path) => this.answers.get(keys.get(path)!)));
+  }
+
+  private async keys(paths: string[], tree: string, rules: IgnoreRules): Promise<Map<string, string>> {
+    const keys = new Map<string, string>();
+    for (const path of paths) keys.set(path, `${path}\0${rules.name}\0${await this.ignoreFiles(path, tree)}`);
+    return keys;
+  }
+
+  private async takeEarly(): Promise<Map<string, boolean>> {
+    const { early } = this;
+    this.early = null;
+    // What could not be asked early is asked now, and then a failure is told.
+    return (await early?.catch(() => null)) ?? new Map<string, boolean>();
   }
 
   /** The ignore files above a path, as the tree has them. */
@@ -213,7 +244,7 @@ export class EmptyFolders {
     return out;
   }
 
-  private async checkIgnore(paths: string[], env: NodeJS.ProcessEnv, excludesFile: string): Promise<Set<string>> {
+  private async checkIgnore(paths: string[], { env, excludesFile }: IgnoreRules): Promise<Set<string>> {
     // The slash tells git that it is a folder.
     const input = Buffer.concat(paths.flatMap((p) => [encodePath(`${p}/`), Buffer.from([0])]));
     const result = await runGit(

@@ -64,17 +64,28 @@ export class Exclusions {
   }
 }
 
-/** A path with a component like the last one of any pattern. Patterns that end in a free wildcard match everything. */
+/**
+ * A path with the last components of any pattern in it, written so that most paths fail at once. Patterns that end in a free
+ * wildcard match everything.
+ */
 function anyComponent(patterns: string[]): RegExp {
-  const last = patterns
+  const tails = patterns
     .filter((pattern) => !pattern.startsWith('!') && !pattern.startsWith('#'))
-    .map((pattern) => pattern.replace(/\/+$/, '').split('/').at(-1) ?? '');
-  if (last.some((part) => /^[*?]*$/.test(part) || /[[\]\\]/.test(part))) return /(?:)/;
-  const parts = last.map((part) =>
-    part
+    .map((pattern) => {
+      const parts = pattern.replace(/\/+$/, '').split('/');
+      const last = parts.at(-1) ?? '';
+      const above = parts.at(-2) ?? '';
+      return above === '' || /[*?[\]\\]/.test(above) ? last : `${above}/${last}`;
+    });
+  if (tails.some((tail) => /^[*?]*$/.test(tail) || /[[\]\\]/.test(tail))) return /(?:)/;
+  const source = (tail: string): string =>
+    tail
       .replace(/[.+^${}()|]/g, '\\$&')
       .replace(/\*+/g, '[^/]*')
-      .replace(/\?/g, '[^/]'),
-  );
-  return new RegExp(`(?:^|/)(?:${parts.join('|')})(?:/|$)`, 'i');
+      .replace(/\?/g, '[^/]');
+  const rules = tails.map((tail) => {
+    const inner = source(tail.replace(/^\*+|\*+$/g, ''));
+    return `${tail.startsWith('*') ? '' : '(?:^|/)'}${inner}${tail.endsWith('*') ? '' : '(?:/|$)'}`;
+  });
+  return new RegExp(rules.join('|'), 'i');
 }

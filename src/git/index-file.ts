@@ -29,8 +29,12 @@ export function statSize(source: Buffer, entry: IndexEntry): number {
 
 export interface ParsedIndex {
   entries: IndexEntry[];
-  /** Names of the extensions, e.g. `link` (split index) and `sdir` (sparse index). */
-  extensions: string[];
+  /** Where the entries end. */
+  end: number;
+  /** By name, e.g. `link` (split index) and `sdir` (sparse index). */
+  extensions: Map<string, Buffer>;
+  /** Every entry is as `formatIndex` would write it. */
+  plain: boolean;
 }
 
 /** git's index, versions 2 to 4. Throws on anything it does not know. */
@@ -42,10 +46,12 @@ export function parseIndex(data: Buffer, oidBytes: number): ParsedIndex {
   const entries: IndexEntry[] = new Array<IndexEntry>(count);
   let at = 12;
   let previous: Buffer = Buffer.alloc(0);
+  let plain = version < 4;
+  const fixed = 40 + oidBytes;
   for (let i = 0; i < count; i++) {
     const start = at;
-    const fixed = 40 + oidBytes;
     const flags = data.readUInt16BE(at + fixed);
+    if ((flags & 0xf000) !== 0) plain = false;
     const extended = version >= 3 && (flags & 0x4000) !== 0;
     const more = extended ? data.readUInt16BE(at + fixed + 2) : 0;
     let name = at + fixed + 2 + (extended ? 2 : 0);
@@ -57,7 +63,8 @@ export function parseIndex(data: Buffer, oidBytes: number): ParsedIndex {
       previous = path;
       at = end + 1;
     } else {
-      const end = data.indexOf(0, name);
+      const length = flags & 0xfff;
+      const end = length < 0xfff ? name + length : data.indexOf(0, name);
       path = data.subarray(name, end);
       name = end;
       at = start + ((end - start + 8) & ~7);
@@ -70,12 +77,14 @@ export function parseIndex(data: Buffer, oidBytes: number): ParsedIndex {
       statAt: start,
     };
   }
-  const extensions: string[] = [];
+  const end = at;
+  const extensions = new Map<string, Buffer>();
   while (at + 8 <= data.length - oidBytes) {
-    extensions.push(data.toString('latin1', at, at + 4));
-    at += 8 + data.readUInt32BE(at + 4);
+    const next = at + 8 + data.readUInt32BE(at + 4);
+    extensions.set(data.toString('latin1', at, at + 4), data.subarray(at + 8, next));
+    at = next;
   }
-  return { entries, extensions };
+  return { entries, end, extensions, plain };
 }
 
 function readOffset(data: Buffer, at: number): [number, number] {
@@ -119,6 +128,33 @@ export function formatIndex(
     else encodePath(entry.path).copy(out, at + 42 + oidBytes);
     at += (42 + oidBytes + length + 8) & ~7;
   }
+  return Buffer.concat([out, createHash(algorithm).update(out).digest()]);
+}
+
+/** A plain index with one entry more, otherwise as it is, and with this `TREE` extension alone. */
+export function insertEntry(
+  source: Buffer,
+  { entries, end }: ParsedIndex,
+  entry: IndexEntry,
+  tree: Buffer,
+  algorithm: HashName,
+): Buffer {
+  let low = 0;
+  for (let high = entries.length; low < high;) {
+    const middle = (low + high) >> 1;
+    if (comparePaths(entries[middle]!.path, entry.path) < 0) low = middle + 1;
+    else high = middle;
+  }
+  const at = entries[low]?.statAt ?? end;
+  const checksum = algorithm === 'sha1' ? 20 : 32;
+  const one = formatIndex([entry], algorithm, source);
+  const head = Buffer.from(source.subarray(0, 12));
+  head.writeUInt32BE(entries.length + 1, 8);
+  const extension = Buffer.alloc(8);
+  extension.write('TREE', 'latin1');
+  extension.writeUInt32BE(tree.length, 4);
+  const parts = [head, source.subarray(12, at), one.subarray(12, one.length - checksum), source.subarray(at, end)];
+  const out = Buffer.concat([...parts, extension, tree]);
   return Buffer.concat([out, createHash(algorithm).update(out).digest()]);
 }
 

@@ -15,6 +15,7 @@ const mostSteps = 200;
 /** So often at least a line must occur on the other side to be set aside, and never more than this is asked. */
 const mostMatches = 1024;
 const nearby = 100;
+const chunk = 512;
 
 export function isBinary(data: Buffer): boolean {
   const at = data.indexOf(0);
@@ -30,32 +31,58 @@ export function countLines(data: Buffer): number {
 }
 
 export function compareLines(before: Buffer, after: Buffer): LineCounts | null {
-  const a = splitLines(before);
-  const b = splitLines(after);
-  let start = 0;
-  const shorter = Math.min(a.length, b.length);
-  while (start < shorter && a[start] === b[start]) start += 1;
-  let tail = 0;
-  while (tail < shorter - start && a[a.length - 1 - tail] === b[b.length - 1 - tail]) tail += 1;
-  const endA = a.length - tail;
-  const endB = b.length - tail;
-  if (start === endA || start === endB) return { additions: endB - start, deletions: endA - start };
-  const left = comparable(a, start, endA, occurrences(b));
-  const right = comparable(b, start, endB, occurrences(a));
-  const steps = shortestEdit(left, right);
+  const start = commonStart(before, after);
+  const tail = commonTail(before, after, start);
+  const left = splitLines(before, start, before.length - tail);
+  const right = splitLines(after, start, after.length - tail);
+  const all = { additions: right.length, deletions: left.length };
+  if (left.length === 0 || right.length === 0) return all;
+  if (!anyWithin(left, after) && !anyWithin(right, before)) return all;
+  const wholeLeft = splitLines(before, 0, before.length);
+  const wholeRight = splitLines(after, 0, after.length);
+  const a = comparable(left, wholeLeft.length, occurrences(wholeRight));
+  const b = comparable(right, wholeRight.length, occurrences(wholeLeft));
+  const steps = shortestEdit(a, b);
   if (steps === null) return null;
-  const kept = (left.length + right.length - steps) / 2;
-  return { additions: endB - start - kept, deletions: endA - start - kept };
+  const kept = (a.length + b.length - steps) / 2;
+  return { additions: right.length - kept, deletions: left.length - kept };
+}
+
+/** Bytes of the whole lines that both begin with. */
+function commonStart(a: Buffer, b: Buffer): number {
+  const shorter = Math.min(a.length, b.length);
+  let at = 0;
+  while (at + chunk <= shorter && a.compare(b, at, at + chunk, at, at + chunk) === 0) at += chunk;
+  while (at < shorter && a[at] === b[at]) at += 1;
+  if (at === a.length && at === b.length) return at;
+  return at === 0 ? 0 : a.lastIndexOf(10, at - 1) + 1;
+}
+
+/** Bytes of the whole lines after `start` that both end with. */
+function commonTail(a: Buffer, b: Buffer, start: number): number {
+  const shorter = Math.min(a.length, b.length) - start;
+  const fromEnd = (data: Buffer, n: number): number | undefined => data[data.length - 1 - n];
+  let tail = 0;
+  while (tail < shorter && fromEnd(a, tail) === fromEnd(b, tail)) tail += 1;
+  const beginsLine = (data: Buffer): boolean => tail === data.length - start || fromEnd(data, tail) === 10;
+  if (tail === 0 || (beginsLine(a) && beginsLine(b))) return tail;
+  const next = a.indexOf(10, a.length - tail);
+  return next < 0 ? 0 : a.length - next - 1;
 }
 
 /** One character for one byte: nothing is lost, and equal lines are equal strings. */
-function splitLines(data: Buffer): string[] {
-  const lines = data.toString('latin1').split('\n');
+function splitLines(data: Buffer, from: number, to: number): string[] {
+  if (from === to) return [];
+  const lines = data.toString('latin1', from, to).split('\n');
   const last = lines.pop()!;
   // A last line that does not end is another line than the same one that does.
-  const whole = lines.map((line) => `${line}\n`);
-  if (last !== '') whole.push(last);
-  return whole;
+  if (last !== '') lines.push(`${last}\n`);
+  return lines;
+}
+
+/** Whether one of a few lines is part of the other text: most edits are of lines that are not. */
+function anyWithin(lines: string[], other: Buffer): boolean {
+  return lines.length > 16 || lines.some((line) => other.includes(line, 0, 'latin1'));
 }
 
 function occurrences(lines: string[]): Map<string, number> {
@@ -67,18 +94,17 @@ function occurrences(lines: string[]): Map<string, number> {
 /** How often a line occurs on the other side. */
 const matches = { none: 0, some: 1, many: 2 };
 
-/** The lines between `from` and `to` without those that git sets aside as changed beforehand. */
-function comparable(lines: string[], from: number, to: number, others: Map<string, number>): string[] {
-  const limit = Math.min(roughRoot(lines.length), mostMatches);
-  const kinds = new Uint8Array(to - from);
-  for (let i = from; i < to; i++) {
+/** The lines (of so many in the whole file) without those that git sets aside as changed beforehand. */
+function comparable(lines: string[], all: number, others: Map<string, number>): string[] {
+  const limit = Math.min(roughRoot(all), mostMatches);
+  const kinds = new Uint8Array(lines.length);
+  for (let i = 0; i < lines.length; i++) {
     const found = others.get(lines[i]!) ?? 0;
-    kinds[i - from] = found === 0 ? matches.none : found >= limit ? matches.many : matches.some;
+    kinds[i] = found === 0 ? matches.none : found >= limit ? matches.many : matches.some;
   }
   const out: string[] = [];
   for (let i = 0; i < kinds.length; i++)
-    if (kinds[i] === matches.some || (kinds[i] === matches.many && !amongStrangers(kinds, i)))
-      out.push(lines[from + i]!);
+    if (kinds[i] === matches.some || (kinds[i] === matches.many && !amongStrangers(kinds, i))) out.push(lines[i]!);
   return out;
 }
 

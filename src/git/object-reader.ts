@@ -23,6 +23,7 @@ export class ObjectReader {
   private pending: Pending[] = [];
   private chunks: Buffer[] = [];
   private size = 0;
+  private asked = '';
   /** Header of the object whose body is still arriving. */
   private header: { type: ObjectType; length: number } | null = null;
 
@@ -36,8 +37,21 @@ export class ObjectReader {
       const child = (this.child ??= this.start());
       this.pending.push({ oid, resolve, reject });
       if (this.pending.length === 1) this.hold(child, true);
-      child.stdin.write(`${oid}\n`);
+      this.ask(child, oid);
     });
+  }
+
+  /** What is asked for in one turn goes out in one piece. */
+  private ask(child: ChildProcessWithoutNullStreams, oid: string): void {
+    if (this.asked === '') queueMicrotask(() => this.send(child));
+    this.asked += `${oid}\n`;
+  }
+
+  private send(child: ChildProcessWithoutNullStreams): void {
+    if (this.child !== child) return; // its questions were answered with a failure
+    const { asked } = this;
+    this.asked = '';
+    if (asked !== '') child.stdin.write(asked);
   }
 
   async blob(oid: string): Promise<Buffer> {
@@ -63,6 +77,7 @@ export class ObjectReader {
     this.chunks = [];
     this.size = 0;
     this.header = null;
+    this.asked = '';
     let stderr = '';
     const lost = (why: string): void => {
       if (this.child === child) {

@@ -48,6 +48,7 @@ export async function openWorkspace(options: OpenOptions): Promise<Workspace> {
   const file = ensureStore(layout, root, () => repo?.objectFormat ?? 'sha1');
   const config = (): Config => loadConfig(root, layout.folder, env).config;
   const store = new GitStore(root, layout, file, config, options.log);
+  store.expectRepo(repo);
   const index = options.index ? await options.index(layout.folder) : null;
   const stored = new SessionStore(store.refsOf, store.reader, store.fetched, (id) =>
     Boolean(store.refsOf.read(checkpointRefs + id)),

@@ -1,10 +1,19 @@
 import { existsSync, linkSync, mkdirSync, readFileSync, readdirSync, statSync } from 'node:fs';
 import { isAbsolute, join, resolve } from 'node:path';
 import type { Exclusions } from './exclusions';
-import { formatIndex, parseIndex, plainEntry, statSize, type IndexEntry } from './index-file';
+import { foldersOfAll, parseCacheTree, withoutTop } from './cache-tree';
+import {
+  formatIndex,
+  insertEntry,
+  parseIndex,
+  plainEntry,
+  statSize,
+  type IndexEntry,
+  type ParsedIndex,
+} from './index-file';
 import type { Layout } from './layout';
 import { hashObject, PackWriter, type HashName } from './pack-writer';
-import { encodePath } from './path-bytes';
+import { decodePath, encodePath } from './path-bytes';
 import { isMissing } from './refs';
 import { runGit, safeFlags, storeEnv, userEnv } from './run';
 import { emptyBlob } from './scanner';
@@ -51,7 +60,7 @@ export function seed(
   } catch {
     return null; // an index of a kind we do not know: read the files instead
   }
-  if (parsed.extensions.includes('link') || parsed.extensions.includes('sdir')) return null;
+  if (parsed.extensions.has('link') || parsed.extensions.has('sdir')) return null;
   if (!borrowObjects(repo.objects, layout.borrowed)) return null;
 
   const entries: IndexEntry[] = [];
@@ -60,44 +69,87 @@ export function seed(
     if (!plain || entry.flags !== 0 || exclusions.why(entry.path) || statSize(source, entry) > maxFileSize) continue;
     entries.push(entry);
   }
-  const plant = (): Seed & { trees: Map<string, Buffer> } => {
+  const build = (): { seed: Seed; made: Map<string, Buffer> } => {
     // The user's index is in git's order already.
     const { root: tree, trees: made } = trees.build(entries, (data) => hashObject('tree', data, algorithm));
     const finish = (mark: string): Buffer =>
       formatIndex([...entries, plainEntry(mark, emptyBlob[algorithm])], algorithm, source, { oids: true });
-    return { tree, files: entries.length, readSince, finish, trees: made };
+    return { seed: { tree, files: entries.length, readSince, finish }, made };
   };
-  const { trees: made, ...first } = plant();
+  const whole = entries.length === parsed.entries.length;
+  const asItIs = whole ? adopt(source, parsed, algorithm, readSince) : null;
+  if (asItIs) trees.prime(asItIs.folders);
+  const first = asItIs ? { ...asItIs, made: null } : build();
   const prove = async (): Promise<Seed | 'as it is'> => {
-    const [doubted] = await Promise.all([audit(repo, layout, entries, source), keepTrees(layout, made, algorithm)]);
-    if (!doubted) return 'as it is';
-    const { trees: again, ...second } = plant();
-    await keepTrees(layout, again, algorithm);
-    return second;
+    const wanted = [...(first.made ?? asItIs!.folders).keys()];
+    const { doubted, missing } = await audit(repo, layout, entries, source, wanted);
+    if (!doubted && (missing.length === 0 || first.made)) {
+      await keepTrees(layout, first.made, missing, algorithm);
+      return 'as it is';
+    }
+    const second = build();
+    await keepTrees(layout, second.made, await absent(layout, [...second.made.keys()]), algorithm);
+    return second.seed;
   };
-  return { ...first, proved: prove() };
+  return { ...first.seed, proved: prove() };
+}
+
+/** Where nothing is left out and git knows the tree of every folder, neither trees nor entries have to be made. */
+function adopt(
+  source: Buffer,
+  parsed: ParsedIndex,
+  algorithm: HashName,
+  readSince: number,
+): { seed: Seed; folders: Map<string, Map<string, string>> } | null {
+  const extension = parsed.extensions.get('TREE');
+  if (!extension || !parsed.plain) return null;
+  const oidBytes = algorithm === 'sha1' ? 20 : 32;
+  const top = parseCacheTree(extension, oidBytes, decodePath);
+  if (top?.files !== parsed.entries.length) return null;
+  const finish = (mark: string): Buffer => {
+    const entry = plainEntry(mark, emptyBlob[algorithm]);
+    return insertEntry(source, parsed, entry, withoutTop(extension, oidBytes), algorithm);
+  };
+  return { seed: { tree: top.oid, files: top.files, readSince, finish }, folders: foldersOfAll(top) };
 }
 
 /** Most of them are the trees of the user's last commit, and so borrowed already. */
-async function keepTrees(layout: Layout, made: Map<string, Buffer>, algorithm: HashName): Promise<void> {
-  const oids = [...made.keys()];
-  const sizes = await objectSizes(layout, oids);
+async function keepTrees(
+  layout: Layout,
+  made: Map<string, Buffer> | null,
+  missing: string[],
+  algorithm: HashName,
+): Promise<void> {
   const writer = new PackWriter(layout.objects, algorithm);
-  for (const [i, oid] of oids.entries()) {
-    if (sizes[i] === null) writer.add('tree', made.get(oid)!, oid);
+  for (const oid of missing) {
+    const data = made?.get(oid);
+    if (data) writer.add('tree', data, oid);
     if (writer.full) await writer.flush();
   }
   await writer.flush();
 }
 
+async function absent(layout: Layout, oids: string[]): Promise<string[]> {
+  const sizes = await objectSizes(layout, oids);
+  return oids.filter((_, i) => sizes[i] === null);
+}
+
 /**
  * An index entry whose file has another size than its blob was converted on checkout (line ends, keywords,
  * encodings); one with a filter may be converted without changing size. Both are read again as raw bytes; so
- * is an entry whose blob we do not have (a partial clone). Changes `entries`, and tells whether it did.
+ * is an entry whose blob we do not have (a partial clone). Changes `entries`, and tells whether it did; and which of
+ * these trees are not in the store.
  */
-async function audit(repo: UserRepo, layout: Layout, entries: IndexEntry[], source: Buffer): Promise<boolean> {
-  const oids = entries.map((entry) => entry.oid);
+async function audit(
+  repo: UserRepo,
+  layout: Layout,
+  entries: IndexEntry[],
+  source: Buffer,
+  trees: string[],
+): Promise<{ doubted: boolean; missing: string[] }> {
+  const oids = [...entries.map((entry) => entry.oid), ...trees];
   const [sizes, filtered] = await Promise.all([objectSizes(layout, oids), filteredPaths(repo, entries)]);
+  const treesLost = trees.filter((_, i) => sizes[entries.length + i] === null);
   const missing: IndexEntry[] = [];
   let doubted = false;
   for (const [i, entry] of entries.entries()) {
@@ -114,7 +166,7 @@ async function audit(repo: UserRepo, layout: Layout, entries: IndexEntry[], sour
     entries.length = 0;
     for (const entry of rest) entries.push(entry);
   }
-  return doubted || missing.length > 0;
+  return { doubted: doubted || missing.length > 0, missing: treesLost };
 }
 
 /** null for what the store does not have. */

@@ -14,7 +14,7 @@ import { isMissing } from './refs';
 import { Scanner, type ScanOutput, type ScanSources } from './scanner';
 import { seed } from './seed';
 import type { Leaf, Trees } from './trees';
-import { stampOf, UserFacts, type HeadFacts } from './user-facts';
+import { stampOf, UserFacts } from './user-facts';
 import { gitFacet, isDirty, readHead, type UserRepo } from './user-repo';
 
 /** One look at the workspace's files. */
@@ -37,6 +37,8 @@ export interface Snapshot {
 interface Rules {
   excludesFile: string;
   excludePatterns: string[];
+  /** Names them all: while it stays the same, so do they. */
+  ignoring: string;
 }
 
 /** So many files or bytes may be read again at each scan before the scanner's index is caught up. */
@@ -57,7 +59,7 @@ export class Snapshots {
   ) {
     this.scanner = new Scanner(root, layout, algorithm);
     this.folders = new EmptyFolders(root, trees);
-    this.user = new UserFacts(root);
+    this.user = new UserFacts(root, (commit) => trees.ofCommit(commit));
   }
 
   async paths(base: Base, named: NamedPaths, config: Config, writer: PackWriter): Promise<Snapshot> {
@@ -93,15 +95,13 @@ export class Snapshots {
   ): Promise<Snapshot> {
     const exclusions = new Exclusions(config.exclude);
     const { repo, excludesFile } = await this.user.facts();
-    const facts = repo ? this.user.head(repo) : null;
-    // A rejection must not go unheard while the scan is awaited first.
-    facts?.catch(() => undefined);
     this.scanner.rules = exclusions.fingerprint(config.maxFileSize);
     const excludePatterns = [...excludeLines(repo?.infoExclude), ...exclusions.folderPatterns];
-    const rules = { excludesFile, excludePatterns };
+    const ignoring = [excludesFile, stampOf(excludesFile), ...excludePatterns].join('\n');
+    const rules = { excludesFile, excludePatterns, ignoring };
     const found =
       repo && !existsSync(this.scanner.published)
-        ? await this.firstLook(base, repo, config, exclusions, { ...rules, facts: facts! }, signal)
+        ? await this.firstLook(base, repo, config, exclusions, rules, signal)
         : await this.look(base, rules, signal);
 
     const forcedBefore = new Set([...(base?.forced ?? []), ...Object.keys(base?.named ?? {}), ...include]);
@@ -114,8 +114,7 @@ export class Snapshots {
     });
     const from = found.base ?? this.trees.emptyTree;
     const tree = first ? this.firstTree(read.leaves, writer) : await this.trees.update(from, read.leaves, writer);
-    const ignoring = [excludesFile, stampOf(excludesFile), ...excludePatterns].join('\n');
-    const emptyDirs = await this.folders.find(tree, this.scanner.environment(), excludesFile, ignoring);
+    const emptyDirs = await this.folders.find(tree, { env: this.scanner.environment(), excludesFile, name: ignoring });
 
     const seen = new Set([...found.changed, ...found.deleted]);
     const forced: string[] = [];
@@ -125,7 +124,7 @@ export class Snapshots {
     for (const path of base?.forced ?? []) if (!forced.includes(path) && read.leaves.get(path)) forced.push(path);
 
     const partial = [...read.partial, ...found.unreadable];
-    const git = await this.facet(facts, tree, read.skipped.length + forced.length + found.nested.length > 0);
+    const git = await this.facet(repo, tree, read.skipped.length + forced.length + found.nested.length > 0);
     const snapshot: Snapshot = {
       tree,
       lane: 'scan',
@@ -174,7 +173,7 @@ export class Snapshots {
     repo: UserRepo,
     config: Config,
     exclusions: Exclusions,
-    { facts, ...rules }: Rules & { facts: Promise<HeadFacts> },
+    rules: Rules,
     signal?: AbortSignal,
   ): Promise<ScanOutput> {
     const start = seed(repo, this.layout, this.algorithm, this.trees, exclusions, config.maxFileSize);
@@ -182,9 +181,10 @@ export class Snapshots {
     const proved = start.proved.then((answer) => answer === 'as it is');
     proved.catch(() => undefined); // heard by whoever awaits it; a scan that fails first does not
     const index = start.finish(this.scanner.mark(start.tree));
-    this.prefetch(start.tree);
-    const sources = { head: (await facts).head.commit, ...rules };
-    const found = await this.scanner.tryScan(sources, { index, readSince: start.readSince, proved }, signal);
+    const sources = { head: (await readHead(this.root, repo)).commit, ...rules };
+    const looking = this.scanner.tryScan(sources, { index, readSince: start.readSince, proved }, signal);
+    this.prefetch(start.tree, rules);
+    const found = await looking;
     if (found) {
       this.seeded = { tree: start.tree, files: start.files };
       return found;
@@ -196,9 +196,11 @@ export class Snapshots {
     return this.look(base, rules, signal, sources.head);
   }
 
-  private prefetch(tree: string): void {
+  /** While git looks at the files. */
+  private prefetch(tree: string, { excludesFile, ignoring }: Rules): void {
+    const ignore = { env: this.scanner.environment(), excludesFile, name: ignoring };
     // Its failure is met again, and told, by the walk that needs the answer.
-    void this.folders.prefetch(tree).catch(() => undefined);
+    void this.folders.prefetch(tree, ignore).catch(() => undefined);
   }
 
   /** Asks git what changed. */
@@ -208,9 +210,10 @@ export class Snapshots {
     signal?: AbortSignal,
     head: string | null = base?.commit ?? null,
   ): Promise<ScanOutput> {
-    this.prefetch(base?.tree ?? this.seeded?.tree ?? this.trees.emptyTree);
+    const looking = this.scanTrusted({ head, ...rules }, signal);
+    this.prefetch(base?.tree ?? this.seeded?.tree ?? this.trees.emptyTree, rules);
     try {
-      return await this.scanTrusted({ head, ...rules }, signal);
+      return await looking;
     } catch (error) {
       // A damaged index is only a cache: once more without it.
       if (!CheckpointsError.is(error, 'git-failed') || !existsSync(this.scanner.published)) throw error;
@@ -227,9 +230,9 @@ export class Snapshots {
     return this.scanner.scan({ ...sources, head: null }, signal);
   }
 
-  private async facet(facts: Promise<HeadFacts> | null, tree: string, incomparable: boolean): Promise<GitFacet | null> {
-    if (!facts) return null;
-    const { head, tree: committed } = await facts;
+  private async facet(repo: UserRepo | null, tree: string, incomparable: boolean): Promise<GitFacet | null> {
+    if (!repo) return null;
+    const { head, tree: committed } = await this.user.head(repo);
     if (committed === tree) return gitFacet(head, false);
     return gitFacet(head, incomparable || committed === null ? await isDirty(this.root) : true);
   }
@@ -240,6 +243,11 @@ export class Snapshots {
     if (!lag || lag.changes.size === 0) return;
     if (!options.fully && lag.changes.size < lagLimit.files && lag.bytes < lagLimit.bytes) return;
     await this.scanner.absorb(lag.base, snapshot.tree, lag.changes);
+  }
+
+  /** What was found out already need not be asked again. */
+  expectRepo(repo: UserRepo | null): void {
+    this.user.expect(repo);
   }
 
   close(): void {

@@ -42,6 +42,7 @@ import { Snapshots, type Snapshot } from './snapshots';
 import { SyncState } from './sync-state';
 import { readTidied, writeTidied } from './tidied';
 import { Trees } from './trees';
+import type { UserRepo } from './user-repo';
 import { watchRefs } from './watch';
 
 export const checkpointRefs = 'refs/checkpoints/';
@@ -78,6 +79,11 @@ export class GitStore implements SnapshotStore {
     const newWriter = (): PackWriter => this.newWriter();
     this.syncState = new SyncState(this.refsOf, this.reader, newWriter);
     this.fetched = new Fetched({ refs: this.refsOf, reader: this.reader, state: this.syncState, newWriter, log });
+  }
+
+  /** What `open` found out about the user's repository. */
+  expectRepo(repo: UserRepo | null): void {
+    this.snapshots.expectRepo(repo);
   }
 
   newWriter(): PackWriter {

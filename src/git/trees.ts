@@ -24,12 +24,18 @@ export function parseTree(data: Buffer, oidBytes: number): TreeEntry[] {
   for (let at = 0; at < data.length;) {
     const space = data.indexOf(32, at);
     const end = data.indexOf(0, space);
-    const mode = parseInt(data.toString('latin1', at, space), 8);
+    const mode = usualMode(parseInt(data.toString('latin1', at, space), 8));
     const name = decodePath(data.subarray(space + 1, end));
     at = end + 1 + oidBytes;
     entries.push({ mode, name, oid: data.toString('hex', end + 1, at) });
   }
   return entries;
+}
+
+/** Old trees have other permissions; git takes them for one of these two. */
+function usualMode(mode: number): number {
+  if (mode === modes.file || (mode & 0o170000) !== 0o100000) return mode;
+  return (mode & 0o100) !== 0 ? modes.executable : modes.file;
 }
 
 /** git sorts folders as if their names ended in a slash. */
@@ -82,6 +88,8 @@ export class Trees {
   private cachedEntries = 0;
   /** The trees made last, not parsed yet. */
   private raw = new Map<string, Buffer>();
+  /** The folders of trees that were not read: what the user's index says of them. */
+  private shapes = new Map<string, Map<string, string>>();
 
   constructor(
     private readonly reader: ObjectReader,
@@ -118,10 +126,17 @@ export class Trees {
 
   /** The folders of a tree by name, where nothing has to be read for it. */
   foldersAtHand(oid: string): Map<string, string> | null {
+    const shape = this.shapes.get(oid);
+    if (shape) return shape;
     const raw = this.cache.has(oid) ? undefined : this.raw.get(oid);
     if (raw) return parseFolders(raw, this.oidBytes);
     const entries = this.entriesAtHand(oid);
     return entries && foldersOf(entries);
+  }
+
+  /** Folders by name of each of these trees. */
+  prime(shapes: Map<string, Map<string, string>>): void {
+    this.shapes = shapes;
   }
 
   async folders(oid: string): Promise<Map<string, string>> {
@@ -132,6 +147,12 @@ export class Trees {
     const entries = parseTree(data, this.oidBytes);
     this.remember(oid, entries);
     return entries;
+  }
+
+  /** The tree of a commit; null where the store does not have it. */
+  async ofCommit(oid: string): Promise<string | null> {
+    const object = await this.reader.read(oid);
+    return object?.type === 'commit' ? object.data.toString('latin1', 5, 5 + this.oidBytes * 2) : null;
   }
 
   async exists(oid: string): Promise<boolean> {

@@ -24,16 +24,37 @@ const longestMs = 60_000;
 export class UserFacts {
   private known: { stamp: string; at: number; facts: Facts } | null = null;
   private lastHead: HeadFacts | null = null;
+  /** The repository as it was found a moment ago, with the stamp of then. */
+  private expected: { stamp: string; repo: UserRepo | null } | null = null;
 
-  constructor(private readonly root: string) {}
+  constructor(
+    private readonly root: string,
+    /** What the store itself knows about a commit of the user's: its objects may be borrowed. */
+    private readonly treeAtHand: (commit: string) => Promise<string | null>,
+  ) {}
 
   async facts(): Promise<Facts> {
     const stamp = this.stamp(this.known?.facts.repo ?? null);
     if (this.known && this.known.stamp === stamp && Date.now() - this.known.at < longestMs) return this.known.facts;
-    const [repo, excludesFile] = await Promise.all([findUserRepo(this.root), globalExcludes(this.root)]);
+    const [repo, excludesFile] = await Promise.all([this.find(), globalExcludes(this.root)]);
     const facts = { repo, excludesFile };
     this.known = { stamp: this.stamp(repo), at: Date.now(), facts };
     return facts;
+  }
+
+  expect(repo: UserRepo | null): void {
+    this.expected = { stamp: this.stamp(repo), repo };
+  }
+
+  private find(): Promise<UserRepo | null> {
+    const { expected } = this;
+    this.expected = null;
+    if (expected && expected.stamp === this.stamp(expected.repo)) return Promise.resolve(expected.repo);
+    return findUserRepo(this.root);
+  }
+
+  private async treeOf(commit: string): Promise<string | null> {
+    return (await this.treeAtHand(commit)) ?? (await headTree(this.root));
   }
 
   private stamp(repo: UserRepo | null): string {
@@ -50,7 +71,7 @@ export class UserFacts {
   async head(repo: UserRepo): Promise<HeadFacts> {
     const head = await readHead(this.root, repo);
     if (this.lastHead === null || this.lastHead.head.commit !== head.commit)
-      this.lastHead = { head, tree: head.commit ? await headTree(this.root) : null };
+      this.lastHead = { head, tree: head.commit ? await this.treeOf(head.commit) : null };
     return { head, tree: this.lastHead.tree };
   }
 }
