@@ -44,7 +44,8 @@ export async function applyFiles(store: GitStore, request: ApplyRequest): Promis
     record: request.record,
     startedAt: new Date().toISOString(),
   };
-  writeJournal(store.layout.journal, { phase: 'staging', ...journal });
+  // Nothing is touched before the second one, so this one need not know what is going to be.
+  writeJournal(store.layout.journal, { phase: 'staging', ...journal, changes: [] });
   try {
     await stageAll(store, files, changes, stage, request);
   } catch (error) {
@@ -116,10 +117,17 @@ async function eachContent(
   use: (i: number, after: FileVersion, data: Uint8Array) => void,
 ): Promise<void> {
   const writes = steps.flatMap(({ change: { after }, i }) => (after ? [{ i, after }] : []));
+  const read = (at: number): Promise<Uint8Array[]> => {
+    const asked = Promise.all(writes.slice(at, at + readAhead).map(({ after }) => store.content(after)));
+    asked.catch(() => undefined); // heard when its turn comes
+    return asked;
+  };
+  let next = read(0);
   for (let at = 0; at < writes.length; at += readAhead) {
-    const some = writes.slice(at, at + readAhead);
-    const contents = await Promise.all(some.map(({ after }) => store.content(after)));
-    for (const [n, { i, after }] of some.entries()) use(i, after, contents[n]!);
+    const contents = await next;
+    next = read(at + readAhead);
+    await Promise.resolve(); // the questions are sent before the disk is kept busy
+    for (const [n, { i, after }] of writes.slice(at, at + readAhead).entries()) use(i, after, contents[n]!);
   }
 }
 
@@ -207,7 +215,13 @@ function folders(
 async function finish(
   store: GitStore,
   files: WorkingFiles,
-  { tree, changes, makeFolders, removeFolders }: Pick<Journal, 'tree' | 'changes' | 'makeFolders' | 'removeFolders'>,
+  {
+    tree,
+    changes,
+    makeFolders,
+    removeFolders,
+    record,
+  }: Pick<Journal, 'tree' | 'changes' | 'makeFolders' | 'removeFolders' | 'record'>,
   outcome: Outcome,
 ): Promise<ApplyResult> {
   const restored: string[] = [];
@@ -224,8 +238,11 @@ async function finish(
     (change.after ? restored : deleted).push(change.path);
   }
   const writer = store.newWriter();
-  const after = await store.trees.update(tree, applied, writer);
+  const [target] = record.target === null ? [] : await store.read([record.target]);
+  // Nothing is cleaned up while files are restored: what the checkpoint has need not be written again.
+  const after = await store.trees.update(tree, applied, writer, target?.files.tree);
   await writer.flush();
+  store.restored(tree, after, applied);
   await store.setBase(after, (empty) => [
     ...new Set([
       ...empty.filter((folder) => !removeFolders.includes(folder) && !holds(folder, restored)),

@@ -76,7 +76,8 @@ export class FileReader {
     }
   }
 
-  private isRealFolder(folder: string): boolean {
+  /** Whether every folder on the way is a real one, not a link. Remembered. */
+  isRealFolder(folder: string): boolean {
     if (folder === '') return true;
     const known = this.real.get(folder);
     if (known !== undefined) return known;
@@ -95,13 +96,13 @@ export class FileReader {
 }
 
 function readAll(fd: number, size: number): Buffer {
-  // One byte more than expected tells a file that grew.
+  // One byte more than expected tells a file that grew; so does its size, which is looked at again.
   const data = Buffer.allocUnsafe(size + 1);
   let length = 0;
   for (;;) {
     const got = readSync(fd, data, length, data.length - length, null);
     length += got;
-    if (got === 0 || length === data.length) return data.subarray(0, length);
+    if (got === 0 || length >= size) return data.subarray(0, length);
   }
 }
 

@@ -49,6 +49,8 @@ export class Snapshots {
   private readonly scanner: Scanner;
   private readonly folders: EmptyFolders;
   private readonly user: UserFacts;
+  /** What the scanner's own index is, and what it does not know yet of the last scan's tree. */
+  private last: Snapshot | null = null;
   private seeded: { tree: string; files: number } | null = null;
 
   constructor(
@@ -138,6 +140,7 @@ export class Snapshots {
       lag: found.base ? lagOf(found, read) : null,
     };
     if (first) this.scanner.install(first.finish(this.scanner.mark(tree), found.nested), first.startedAt);
+    this.last = first ? null : snapshot;
     return snapshot;
   }
 
@@ -240,9 +243,21 @@ export class Snapshots {
   /** Lets the scanner's index catch up, after the checkpoint is safe. Its failure costs time, not truth. */
   async settle(snapshot: Snapshot, options: { fully?: boolean } = {}): Promise<void> {
     const { lag } = snapshot;
-    if (!lag || lag.changes.size === 0) return;
+    // Another scan took the index further meanwhile.
+    if (!lag || lag.changes.size === 0 || this.last !== snapshot) return;
     if (!options.fully && lag.changes.size < lagLimit.files && lag.bytes < lagLimit.bytes) return;
+    this.last = null;
     await this.scanner.absorb(lag.base, snapshot.tree, lag.changes);
+    this.last = { ...snapshot, lag: { base: snapshot.tree, changes: new Map(), bytes: 0 } };
+  }
+
+  /** The last scan's look with what a restore changed since, where the last scan is what the restore started from. */
+  afterRestore(from: string, to: string, applied: Map<string, Leaf | null>): Snapshot | null {
+    const { last } = this;
+    if (!last?.lag || last.tree !== from) return null;
+    const changes = new Map([...last.lag.changes, ...applied]);
+    this.last = { ...last, tree: to, lag: { ...last.lag, changes } };
+    return this.last;
   }
 
   /** What was found out already need not be asked again. */

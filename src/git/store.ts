@@ -41,7 +41,7 @@ import { runGit, safeFlags, storeEnv } from './run';
 import { Snapshots, type Snapshot } from './snapshots';
 import { SyncState } from './sync-state';
 import { readTidied, writeTidied } from './tidied';
-import { Trees } from './trees';
+import { Trees, type Leaf } from './trees';
 import type { UserRepo } from './user-repo';
 import { watchRefs } from './watch';
 
@@ -62,6 +62,9 @@ export class GitStore implements SnapshotStore {
   private readonly snapshots: Snapshots;
   private queue: Promise<unknown> = Promise.resolve();
   private chores: Promise<unknown> = Promise.resolve();
+  /** The scanner's index catching up; scans wait for it, the fast lane does not. */
+  private settling: Promise<void> = Promise.resolve();
+  private settlingWaits = new AbortController();
 
   constructor(
     readonly root: string,
@@ -117,6 +120,7 @@ export class GitStore implements SnapshotStore {
     for (let attempt = 0; attempt < 40; attempt++) {
       const base = await this.readBase();
       const fast = named !== null && base !== null;
+      if (!fast && snapshot === null) await this.settled(request.exclusive === true);
       if (fast) snapshot = await this.snapshots.paths(base, named, this.config(), writer);
       else
         snapshot ??= await this.snapshots.scan(base, this.config(), writer, request.signal, [
@@ -139,19 +143,36 @@ export class GitStore implements SnapshotStore {
     throw new CheckpointsError('busy', 'Too many other captures at the same time. Try again.');
   }
 
-  /** After the answer is given, before the next capture: they share the scanner. */
-  private settleLater(snapshot: Snapshot): void {
-    void this.serially(async () => {
-      // Somebody else's restore or clean-up is more important: the next scan brings another chance.
-      await this.sharing('settle', 0, undefined, () => this.snapshots.settle(snapshot));
-    }).catch((error: unknown) => {
-      if (!CheckpointsError.is(error, 'busy')) this.log(`the scanner's index was not caught up: ${String(error)}`);
+  /** After the answer is given, before the next scan: they share the scanner. */
+  private settleLater(snapshot: Snapshot | null, waitMs = 0): void {
+    if (!snapshot) return;
+    const { signal } = this.settlingWaits;
+    // Somebody else's restore or clean-up is more important: the next scan brings another chance.
+    const settle = (): Promise<void> => this.sharing('settle', waitMs, signal, () => this.snapshots.settle(snapshot));
+    this.settling = this.settling.then(settle).catch((error: unknown) => {
+      if (!CheckpointsError.is(error, 'busy') && !CheckpointsError.is(error, 'cancelled'))
+        this.log(`the scanner's index was not caught up: ${String(error)}`);
     });
+  }
+
+  /** The scanner is free. Whoever holds the exclusive lease does not wait for those who wait for it. */
+  private async settled(exclusive: boolean): Promise<void> {
+    if (exclusive) {
+      this.settlingWaits.abort();
+      this.settlingWaits = new AbortController();
+    }
+    await this.settling;
+  }
+
+  /** A restore wrote these files: the scanner need not read them again. Done when the restore's lease is given back. */
+  restored(from: string, to: string, applied: Map<string, Leaf | null>): void {
+    this.settleLater(this.snapshots.afterRestore(from, to, applied), 2_000);
   }
 
   async peek(signal?: AbortSignal): Promise<CaptureFacts> {
     return this.serially(async () => {
       return this.sharing('look', 10_000, signal, async () => {
+        await this.settled(false);
         const writer = this.newWriter();
         const base = await this.readBase();
         const snapshot = await this.snapshots.scan(base, this.config(), writer, signal, []);
@@ -163,6 +184,7 @@ export class GitStore implements SnapshotStore {
 
   /** The scanner's index may lag behind and name older content; before that is freed it knows the files as they are. */
   async catchUp(): Promise<void> {
+    await this.settled(true);
     const writer = this.newWriter();
     const snapshot = await this.snapshots.scan(await this.readBase(), this.config(), writer, undefined, []);
     await writer.flush();
@@ -545,6 +567,8 @@ export class GitStore implements SnapshotStore {
 
   async close(): Promise<void> {
     await this.queue.catch(() => undefined);
+    this.settlingWaits.abort();
+    await this.settling;
     await this.chores;
     this.reader.close();
     this.snapshots.close();

@@ -1,6 +1,6 @@
 import { CheckpointsError } from '../core/errors';
 import type { ObjectReader } from './object-reader';
-import type { PackWriter } from './pack-writer';
+import { hashObject, type PackWriter } from './pack-writer';
 import { comparePaths, decodePath, encodePath, isAscii } from './path-bytes';
 
 export const modes = { file: 0o100644, executable: 0o100755, link: 0o120000, tree: 0o40000, gitlink: 0o160000 };
@@ -224,13 +224,21 @@ export class Trees {
     return files;
   }
 
-  /** A new root with some paths set or (null) removed; only the folders on the way are rewritten. */
-  async update(root: string, changes: Map<string, Leaf | null>, writer: PackWriter): Promise<string> {
+  /**
+   * A new root with some paths set or (null) removed; only the folders on the way are rewritten. Where they become those of
+   * `twin`, a tree that surely is in the store and stays there, they are not written.
+   */
+  async update(root: string, changes: Map<string, Leaf | null>, writer: PackWriter, twin?: string): Promise<string> {
     if (changes.size === 0) return root;
-    return (await this.updateFolder(root, groupByFolder(changes), writer)) ?? this.write([], writer);
+    return (await this.updateFolder(root, groupByFolder(changes), writer, twin)) ?? this.write([], writer);
   }
 
-  private async updateFolder(oid: string | null, group: Folder, writer: PackWriter): Promise<string | null> {
+  private async updateFolder(
+    oid: string | null,
+    group: Folder,
+    writer: PackWriter,
+    twin: string | undefined,
+  ): Promise<string | null> {
     const entries = new Map<string, TreeEntry>();
     if (oid) for (const entry of await this.entries(oid)) entries.set(entry.name, entry);
     let changed = oid === null;
@@ -248,12 +256,13 @@ export class Trees {
         changed = true;
       }
     }
+    const twins = twin !== undefined && group.folders.size > 0 ? await this.foldersIfThere(twin) : null;
     for (const [name, sub] of group.folders) {
       const old = entries.get(name);
       const onlyRemovals = sub.additions === 0;
       if (old && old.mode !== modes.tree && onlyRemovals) continue;
       if (!old && onlyRemovals) continue;
-      const updated = await this.updateFolder(isFolder(old) ? old!.oid : null, sub, writer);
+      const updated = await this.updateFolder(isFolder(old) ? old!.oid : null, sub, writer, twins?.get(name));
       if (updated === null) {
         if (entries.delete(name)) changed = true;
       } else if (old?.oid !== updated || old.mode !== modes.tree) {
@@ -262,11 +271,22 @@ export class Trees {
       }
     }
     if (entries.size === 0) return null;
-    return changed ? this.write([...entries.values()], writer) : oid;
+    return changed ? this.write([...entries.values()], writer, twin) : oid;
   }
 
-  private write(entries: TreeEntry[], writer: PackWriter): string {
-    const oid = writer.add('tree', formatTree(entries));
+  /** What a damaged store has lost is written again. */
+  private async foldersIfThere(oid: string): Promise<Map<string, string> | null> {
+    return (await this.isThere(oid)) ? this.folders(oid) : null;
+  }
+
+  private async isThere(oid: string): Promise<boolean> {
+    return this.cache.has(oid) || this.exists(oid);
+  }
+
+  private async write(entries: TreeEntry[], writer: PackWriter, twin?: string): Promise<string> {
+    const data = formatTree(entries);
+    const oid = hashObject('tree', data, writer.algorithm);
+    if (oid !== twin || !(await this.isThere(oid))) writer.add('tree', data, oid);
     this.remember(oid, entries);
     return oid;
   }

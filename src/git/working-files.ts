@@ -25,16 +25,39 @@ import { modes, type Leaf } from './trees';
 /** What stands in the way of writing or deleting a path. */
 export type Obstacle = 'link in the way' | 'file in the way' | 'folder in the way';
 
+/** Between looking at a folder and using it lies a moment anyway; a restore of thousands of files asks for each only once in this time. */
+const believedMs = 10;
+
 /** Changes the user's files: only by rename and unlink, never through a link, never more than asked. */
 export class WorkingFiles {
+  private reader: FileReader;
+  private lookedAt = 0;
+
   constructor(
     private readonly root: string,
     private readonly algorithm: HashName,
-  ) {}
+  ) {
+    this.reader = this.newReader();
+  }
+
+  private newReader(): FileReader {
+    return new FileReader(this.root, Number.MAX_SAFE_INTEGER);
+  }
+
+  /** Folders that were found to be no links are believed for a moment, or until we change one. */
+  private looking(): FileReader {
+    if (Date.now() - this.lookedAt > believedMs) this.forget();
+    return this.reader;
+  }
+
+  private forget(): void {
+    this.reader = this.newReader();
+    this.lookedAt = Date.now();
+  }
 
   /** The file or link at a path as a leaf; null when nothing (or only a folder) is there. */
   leafAt(path: string): Leaf | null | 'unreadable' {
-    const found = new FileReader(this.root, Number.MAX_SAFE_INTEGER).read(path);
+    const found = this.looking().read(path);
     if (found.kind === 'file' || found.kind === 'link')
       return { mode: found.mode, oid: hashObject('blob', found.data, this.algorithm) };
     return found.kind === 'missing' || found.kind === 'folder' ? null : 'unreadable';
@@ -73,6 +96,7 @@ export class WorkingFiles {
     if (existing?.isDirectory()) {
       // Only folders that hold nothing (but empty folders) may make room for a file.
       if (!removeEmptyTree(target)) return 'folder in the way';
+      this.forget();
     } else if (existing?.isFile() && mode !== modes.link) {
       // Keep what the file's owner set besides the executable bit.
       const bits = existing.mode & 0o777;
@@ -105,6 +129,8 @@ export class WorkingFiles {
 
   /** Every folder on the way must be a real folder inside the root; missing ones are made. */
   private makeParents(path: string): Obstacle | null {
+    if (this.looking().isRealFolder(parentOf(path))) return null;
+    this.forget();
     const parts = parentOf(path).split('/').filter(Boolean);
     let at = '';
     for (const part of parts) {
@@ -137,6 +163,7 @@ export class WorkingFiles {
   }
 
   private throughLink(path: string): boolean {
+    if (this.looking().isRealFolder(parentOf(path))) return false;
     for (let folder = parentOf(path); folder !== ''; folder = parentOf(folder)) {
       try {
         if (lstatSync(fsPath(this.root, folder)).isSymbolicLink()) return true;
@@ -152,6 +179,7 @@ export class WorkingFiles {
     if (path === '' || this.throughLink(`${path}/x`)) return false;
     try {
       rmdirSync(fsPath(this.root, path));
+      this.forget();
       return true;
     } catch (error) {
       const code = (error as NodeJS.ErrnoException).code;
