@@ -89,11 +89,20 @@ export class Leases {
   private holders(): Owner[] {
     const owners: Owner[] = [];
     for (const name of this.names()) {
-      if (!name.startsWith('shared-')) continue;
+      if (!name.startsWith('shared-') || this.isDraft(name)) continue;
       const owner = this.living(name);
       if (owner) owners.push(owner);
     }
     return owners;
+  }
+
+  /** Not a lease yet, and perhaps only half written; what a process left that died there is removed. */
+  private isDraft(name: string): boolean {
+    if (!name.includes('.new-')) return false;
+    const path = join(this.folder, name);
+    const seen = statSync(path, { throwIfNoEntry: false });
+    if (seen && Date.now() - seen.mtimeMs > 60_000) rmSync(path, { force: true });
+    return true;
   }
 
   private names(): string[] {

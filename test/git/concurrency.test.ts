@@ -80,6 +80,8 @@ describe('locks', () => {
     const dead = { pid: 4_000_000, host: (await import('node:os')).hostname(), start: '', purpose: 'restore' };
     writeFileSync(join(leases, 'exclusive'), JSON.stringify(dead));
     writeFileSync(join(leases, 'shared-4000000-abc'), JSON.stringify({ ...dead, purpose: 'capture' }));
+    // Its process died, or is still at it: it is no lease yet.
+    writeFileSync(join(leases, 'shared-4000000-def.new-4000000-00'), '');
     const lock = join(workspace.folder, 'snapshots.git', 'refs', 'base.lock');
     writeFileSync(lock, '');
     utimesSync(lock, 1, 1);

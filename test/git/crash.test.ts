@@ -169,6 +169,38 @@ describe('a process that dies', () => {
     expect([...outcomes].sort()).toEqual(['finished', 'none', 'rolled-back']);
   });
 
+  it('in the recovery of a restore of many files, too', async () => {
+    const box = sandbox();
+    box.sh('mkdir many && for i in $(seq 180); do echo old $i > many/$i.txt; done');
+    const workspace = await box.open();
+    await workspace.create({ name: 'old' });
+    const old = picture(box.root);
+    box.sh('for i in $(seq 180); do echo new $i > many/$i.txt; done');
+    await workspace.create({ name: 'new' });
+    const fresh = picture(box.root);
+    await workspace.close();
+    // Dies where some files are restored and more than a handful are not.
+    const log = join(box.home, '..', 'calls');
+    const keep = copied(box);
+    await processes.run(box, ['restore', 'old'], { FAULT_AT: '999999', FAULT_UNDER: box.root, FAULT_LOG: log });
+    const inRoot = Number(readFileSync(log, 'utf8').trim().split('\n').at(-1));
+    keep();
+    const died = { FAULT_AT: String(Math.floor(inRoot / 4)), FAULT_UNDER: box.root };
+    expect((await processes.run(box, ['restore', 'old'], died)).signal).toBe('SIGKILL');
+    const half = copied(box);
+    let finished = 0;
+    await atEveryCall(box, ['open'], half, async (at) => {
+      const again = await box.open();
+      expect([at, again.recovered?.kept ?? []]).toEqual([at, []]);
+      expect([at, picture(box.root)]).toEqual([at, old]);
+      finished += again.recovered?.outcome === 'finished' ? 1 : 0;
+      await again.undo();
+      expect([at, picture(box.root)]).toEqual([at, fresh]);
+      await again.close();
+    });
+    expect(finished).toBeGreaterThan(3);
+  });
+
   it('in a restore of files and task brings both back, or neither', async () => {
     const { box, old, fresh, reset } = await twoStates();
     const seen = new Set<string>();
