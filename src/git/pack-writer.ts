@@ -53,9 +53,10 @@ export class PackWriter {
   }
 
   private async encode(type: ObjectType, data: Buffer, oid: string): Promise<Entry> {
-    // Small captures compress well at little cost; large ones are bound by the processor.
-    const level = this.held > 4 << 20 ? 1 : 6;
-    const compressed = data.length < 2048 ? zlib.deflateSync(data, { level }) : await deflate(data, { level });
+    // A few objects compress well at little cost; many are bound by the processor, and packed again later.
+    const level = this.held > 1 << 18 ? 1 : 6;
+    // Handing a small one to another thread costs several times what compressing it does.
+    const compressed = data.length < 1 << 16 ? zlib.deflateSync(data, { level }) : await deflate(data, { level });
     return { oid, body: Buffer.concat([entryHeader(typeCode[type], data.length), compressed]) };
   }
 
