@@ -1,4 +1,5 @@
 import { CheckpointsError } from '../core/errors';
+import { sessionExists } from '../core/session-exists';
 import type { ListedSession, SessionGateway } from '../core/sessions';
 import type { BackupProblem, BackupReport } from './api';
 import type { BackupFolder } from './folder';
@@ -28,18 +29,7 @@ export async function backUp(context: RunContext): Promise<BackupReport> {
   const started = Date.now();
   const { folder, machine, gateway } = context;
   const manifest = await Manifest.open(folder, machine);
-  const report: BackupReport = {
-    path: folder.path,
-    sessions: 0,
-    written: 0,
-    unchanged: 0,
-    deleted: 0,
-    kept: 0,
-    failed: [],
-    bytes: 0,
-    durationMs: 0,
-    problem: null,
-  };
+  const report = emptyReport(folder.path, null);
   try {
     const listed = (await gateway.listAll()).filter(({ session }) => isSessionId(session.id));
     const present = await filesOf(folder, manifest);
@@ -122,22 +112,11 @@ async function setAside(
   );
   let count = 0;
   for (const record of gone) {
-    if (await isThere(gateway, record.id)) continue;
+    if (await sessionExists(gateway, record.id)) continue;
     await saver.setAside(record, shared.has(record.id));
     count += 1;
   }
   return count;
-}
-
-/** The list may have missed it: asked for by name, the server must say that it is gone. */
-async function isThere(gateway: SessionGateway, id: string): Promise<boolean> {
-  try {
-    await gateway.get(id);
-    return true;
-  } catch (error) {
-    if (CheckpointsError.is(error, 'session-missing')) return false;
-    throw error;
-  }
 }
 
 /** By reading folders, not files: a thousand sessions are a handful of calls. */
@@ -162,6 +141,12 @@ async function close({ confirm }: RunContext, manifest: Manifest, report: Backup
     // What was put in place is in the journal; the next run takes it from there.
     report.problem ??= problemOf(error);
   }
+}
+
+/** Nothing was done (yet). */
+export function emptyReport(path: string, problem: BackupProblem | null): BackupReport {
+  const counts = { sessions: 0, written: 0, unchanged: 0, deleted: 0, kept: 0, bytes: 0, durationMs: 0 };
+  return { path, ...counts, failed: [], problem };
 }
 
 export function problemOf(error: unknown): BackupProblem {

@@ -23,7 +23,7 @@ import { thisMachine } from './machine';
 import { Noticed } from './noticed';
 import { Comparison } from './preview';
 import { restoreSessions } from './restore';
-import { backUp, problemOf } from './run';
+import { backUp, emptyReport, problemOf } from './run';
 import { Scheduler, usualTiming, type RunOutcome, type Timing } from './scheduler';
 import { readStatus } from './status';
 import { SyncLog } from './sync-log';
@@ -270,16 +270,5 @@ export class BackupService implements BackupApi {
 }
 
 function off(): BackupReport {
-  return {
-    path: '',
-    sessions: 0,
-    written: 0,
-    unchanged: 0,
-    deleted: 0,
-    kept: 0,
-    failed: [],
-    bytes: 0,
-    durationMs: 0,
-    problem: { trouble: 'off', message: 'No backup path configured', at: new Date().toISOString() },
-  };
+  return emptyReport('', { trouble: 'off', message: 'No backup path configured', at: new Date().toISOString() });
 }

@@ -3,12 +3,8 @@ import type { BackupApi, BackupStatus } from '../backup/api';
 import { loadConfig, storeHome } from '../core/config';
 import { CheckpointsError } from '../core/errors';
 import type { Root } from './root';
+import { ServerLook } from './server-look';
 import type { Workspaces } from './workspaces';
-
-/** A terminal needs a moment until its server listens. */
-const patience = 5000;
-/** Coming back to the window is a good moment to look again, but not each time. */
-const lookAgainAfter = 30_000;
 
 /**
  * The session backup of this window. One server has the sessions of all folders, so one root speaks for the window. Runs by itself from the events of
@@ -20,10 +16,8 @@ export class Backup implements vscode.Disposable {
   readonly onDidChange = this.changed.event;
   private open: { root: Root; api: Promise<BackupApi> } | undefined;
   private following: AbortController | undefined;
-  private readonly timers = new Set<NodeJS.Timeout>();
+  private readonly server: ServerLook;
   private readonly subscriptions: vscode.Disposable[];
-  private lookedAt = 0;
-  private looking: Promise<void> | undefined;
   private last: BackupStatus | null = null;
   private asked = 0;
 
@@ -31,14 +25,12 @@ export class Backup implements vscode.Disposable {
     private readonly workspaces: Workspaces,
     private readonly log: vscode.LogOutputChannel,
   ) {
-    this.subscriptions = [
-      this.changed,
-      workspaces.onDidChangeRoots(() => this.look()),
-      vscode.window.onDidOpenTerminal(() => this.lookLater()),
-      vscode.window.onDidChangeWindowState(({ focused }) => {
-        if (focused && Date.now() - this.lookedAt > lookAgainAfter) this.look();
-      }),
-    ];
+    this.server = new ServerLook(
+      workspaces,
+      () => this.lookNow(),
+      (error) => log.warn(`the backup follows no server: ${String(error)}`),
+    );
+    this.subscriptions = [this.changed, this.server];
   }
 
   /** As it was last seen; null before anybody looked. */
@@ -85,10 +77,7 @@ export class Backup implements vscode.Disposable {
 
   /** A setting changed, or a folder came or went. */
   look(): void {
-    this.lookedAt = Date.now();
-    this.looking ??= this.lookNow()
-      .catch((error: unknown) => this.log.warn(`the backup follows no server: ${String(error)}`))
-      .finally(() => (this.looking = undefined));
+    this.server.now();
   }
 
   /** VS Code waits for deactivate: a run under way is finished there, and no timer is left. */
@@ -100,7 +89,6 @@ export class Backup implements vscode.Disposable {
   }
 
   dispose(): void {
-    for (const timer of this.timers) clearTimeout(timer);
     this.unfollow();
     vscode.Disposable.from(...this.subscriptions).dispose();
   }
@@ -119,14 +107,6 @@ export class Backup implements vscode.Disposable {
       this.changed.fire();
     });
     return api;
-  }
-
-  private lookLater(): void {
-    const timer = setTimeout(() => {
-      this.timers.delete(timer);
-      this.look();
-    }, patience);
-    this.timers.add(timer);
   }
 
   private async lookNow(): Promise<void> {
@@ -156,7 +136,7 @@ export class Backup implements vscode.Disposable {
 
   private lostServer(controller: AbortController): void {
     controller.abort();
-    this.lookLater();
+    this.server.later();
   }
 
   private unfollow(): void {

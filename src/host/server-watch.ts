@@ -7,12 +7,8 @@ import { isWanted } from '../core/triggers';
 import { turnAt, turnInfo, turnsOf } from '../core/turns';
 import type { Plugin } from './plugin';
 import type { Root } from './root';
+import { ServerLook } from './server-look';
 import type { Workspaces } from './workspaces';
-
-/** A terminal needs a moment until its server listens. */
-const patience = 5000;
-/** Coming back to the window is a good moment to look again, but not each time. */
-const lookAgainAfter = 30_000;
 
 /**
  * Points without the plugin: from the events of a server that runs anyway. They may be late, since nobody waits for
@@ -24,8 +20,7 @@ export class ServerWatch implements vscode.Disposable {
   readonly onDidChange = this.changed.event;
   private readonly following = new Map<Root, AbortController>();
   private readonly subscriptions: vscode.Disposable[];
-  private readonly timers = new Set<NodeJS.Timeout>();
-  private lookedAt = 0;
+  private readonly server: ServerLook;
   private tail: Promise<unknown> = Promise.resolve();
 
   constructor(
@@ -33,14 +28,12 @@ export class ServerWatch implements vscode.Disposable {
     private readonly plugin: Plugin,
     private readonly log: vscode.LogOutputChannel,
   ) {
-    this.subscriptions = [
-      this.changed,
-      workspaces.onDidChangeRoots(() => this.look()),
-      vscode.window.onDidOpenTerminal(() => this.lookLater()),
-      vscode.window.onDidChangeWindowState(({ focused }) => {
-        if (focused && Date.now() - this.lookedAt > lookAgainAfter) this.look();
-      }),
-    ];
+    this.server = new ServerLook(
+      workspaces,
+      () => this.lookNow(),
+      (error) => log.warn(`no server is followed: ${String(error)}`),
+    );
+    this.subscriptions = [this.changed, this.server];
   }
 
   /** Roots whose points come this way now. */
@@ -49,22 +42,8 @@ export class ServerWatch implements vscode.Disposable {
   }
 
   dispose(): void {
-    for (const timer of this.timers) clearTimeout(timer);
     for (const controller of this.following.values()) controller.abort();
     vscode.Disposable.from(...this.subscriptions).dispose();
-  }
-
-  private lookLater(): void {
-    const timer = setTimeout(() => {
-      this.timers.delete(timer);
-      this.look();
-    }, patience);
-    this.timers.add(timer);
-  }
-
-  private look(): void {
-    this.lookedAt = Date.now();
-    void this.lookNow().catch((error: unknown) => this.log.warn(`no server is followed: ${String(error)}`));
   }
 
   private async lookNow(): Promise<void> {
@@ -106,7 +85,7 @@ export class ServerWatch implements vscode.Disposable {
     if (event.type === 'lost') {
       // The next look finds the server again, or another one.
       controller.abort();
-      this.lookLater();
+      this.server.later();
       return;
     }
     if (event.type !== 'prompt' && event.type !== 'idle') return;

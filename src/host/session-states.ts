@@ -2,17 +2,15 @@ import * as vscode from 'vscode';
 import { CheckpointsError } from '../core/errors';
 import { all, type Link } from '../core/lineage';
 import { LineageReader } from '../core/lineage-reader';
+import { sessionExists } from '../core/session-exists';
 import { watchSessions } from '../core/session-watch';
 import type { SessionEvent, SessionGateway, SessionInfo } from '../core/sessions';
 import type { KnownSession } from '../protocol/rows';
 import { explain } from './notifications';
 import type { Root } from './root';
+import { lookAgainAfter, ServerLook } from './server-look';
 import type { Workspaces } from './workspaces';
 
-/** A terminal needs a moment until its server listens. */
-const patience = 5000;
-/** Coming back to the window is a good moment to look again, but not each time. */
-const lookAgainAfter = 30_000;
 /** Events of a working agent come by the dozen. */
 const settle = 250;
 /** Only the newest can be at work, and a question costs a request each. */
@@ -52,22 +50,18 @@ export class SessionStates implements vscode.Disposable {
   private readonly problems = new Map<Root, string>();
   private readonly wanted = new Map<Root, ReadonlySet<string>>();
   private readonly subscriptions: vscode.Disposable[];
-  private nextLook: { at: number; timer: NodeJS.Timeout } | undefined;
-  private lookedAt = 0;
-  private looking: Promise<void> | undefined;
+  private readonly server: ServerLook;
 
   constructor(
     private readonly workspaces: Workspaces,
     private readonly log: vscode.LogOutputChannel,
   ) {
-    this.subscriptions = [
-      this.changed,
-      workspaces.onDidChangeRoots(() => this.look()),
-      vscode.window.onDidOpenTerminal(() => this.lookLater()),
-      vscode.window.onDidChangeWindowState(({ focused }) => {
-        if (focused && Date.now() - this.lookedAt > lookAgainAfter) this.look();
-      }),
-    ];
+    this.server = new ServerLook(
+      workspaces,
+      () => this.lookNow(),
+      (error) => log.warn(`no server was asked for its sessions: ${String(error)}`),
+    );
+    this.subscriptions = [this.changed, this.server];
   }
 
   /** What is known now of these sessions and of their forks; what is not comes with `onDidChange`. */
@@ -76,8 +70,8 @@ export class SessionStates implements vscode.Disposable {
     this.wanted.set(root, ids);
     const followed = this.followed.get(root);
     // A server that the window starts for itself is one to ask, too.
-    if (before === undefined) this.subscriptions.push(root.sessions.onDidConnect(() => this.look()));
-    if (ids.size > (before?.size ?? 0) && followed === undefined) this.look();
+    if (before === undefined) this.subscriptions.push(root.sessions.onDidConnect(() => this.server.now()));
+    if (ids.size > (before?.size ?? 0) && followed === undefined) this.server.now();
     if (followed !== undefined && [...ids].some((id) => !followed.sessions.has(id) && !followed.asked.has(id)))
       this.readSoon(root, followed);
     const facts = this.facts.get(root);
@@ -90,24 +84,8 @@ export class SessionStates implements vscode.Disposable {
   }
 
   dispose(): void {
-    clearTimeout(this.nextLook?.timer);
     for (const root of [...this.followed.keys()]) this.unfollow(root);
     vscode.Disposable.from(...this.subscriptions).dispose();
-  }
-
-  /** One at a time: the sooner one stays. */
-  private lookLater(wait = patience): void {
-    const at = Date.now() + wait;
-    if (this.nextLook !== undefined && this.nextLook.at <= at && this.nextLook.at > Date.now()) return;
-    clearTimeout(this.nextLook?.timer);
-    this.nextLook = { at, timer: setTimeout(() => this.look(), wait) };
-  }
-
-  private look(): void {
-    this.lookedAt = Date.now();
-    this.looking ??= this.lookNow()
-      .catch((error: unknown) => this.log.warn(`no server was asked for its sessions: ${String(error)}`))
-      .finally(() => (this.looking = undefined));
   }
 
   private async lookNow(): Promise<void> {
@@ -118,7 +96,7 @@ export class SessionStates implements vscode.Disposable {
       const gateway = await this.gatewayOf(root);
       if (gateway !== null && this.workspaces.current.includes(root)) this.follow(root, gateway);
     }
-    if (this.problems.size > 0) this.lookLater(lookAgainAfter);
+    if (this.problems.size > 0) this.server.later(lookAgainAfter);
   }
 
   private async gatewayOf(root: Root): Promise<SessionGateway | null> {
@@ -161,7 +139,7 @@ export class SessionStates implements vscode.Disposable {
     if (event.type === 'lost') {
       // Nobody knows what it does now. The next look finds it again, or another one.
       this.unfollow(root, followed);
-      this.lookLater();
+      this.server.later();
     } else if (event.type === 'busy' || event.type === 'prompt') this.setBusy(followed, event.session, true);
     else if (event.type === 'idle') this.setBusy(followed, event.session, false);
     else if (event.type === 'session' || event.type === 'connected' || event.type === 'gap') {
@@ -204,7 +182,7 @@ export class SessionStates implements vscode.Disposable {
     const unknown = [...ids].filter((id) => !sessions.has(id) && !asked.has(id)).slice(0, askedForMissing);
     for (const id of unknown) {
       asked.add(id);
-      if (await isThere(gateway, id)) missing.delete(id);
+      if (await sessionExists(gateway, id)) missing.delete(id);
       else missing.add(id);
     }
     if (!followed.controller.signal.aborted && snapshot(followed) !== before) this.changed.fire();
@@ -227,17 +205,6 @@ export class SessionStates implements vscode.Disposable {
     this.unfollow(root);
   }
 }
-
-/** A folder's list leaves out sessions that work elsewhere; only the server itself knows what is gone. */
-const isThere = async (gateway: SessionGateway, id: string): Promise<boolean> => {
-  try {
-    await gateway.get(id);
-    return true;
-  } catch (error) {
-    if (CheckpointsError.is(error, 'session-missing')) return false;
-    throw error;
-  }
-};
 
 /** These, and what was forked from them: a fork is shown before it has a checkpoint of its own. */
 const withForks = (ids: ReadonlySet<string>, { sessions, links }: Facts): Set<string> => {

@@ -30,15 +30,8 @@ export class Sessions {
   /** A server that runs already, ours or another's; null when there is none. Starts nothing; throws when a named one is silent. */
   async running(): Promise<SessionGateway | null> {
     if (!vscode.workspace.isTrusted) return null;
-    const inUse = await (await this.connector)?.inUse();
-    if (inUse) return inUse;
-    const [{ findServer }, { gatewayFor }] = await Promise.all([
-      import('../opencode/discovery'),
-      import('../opencode/connect'),
-    ]);
-    const options = this.options();
-    const server = await findServer(options);
-    return server === null ? null : gatewayFor(server, options);
+    // One that was not needed before is not kept: settings may change until it is.
+    return (await (this.connector ?? this.load())).running();
   }
 
   /** A server that somebody else runs, and that has not loaded the plugin; null when there is none. Starts nothing. */

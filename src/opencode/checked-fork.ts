@@ -1,6 +1,6 @@
 import { isUnfinished } from '../core/anchors';
 import { CheckpointsError } from '../core/errors';
-import type { ForkedSession, SessionGateway, SessionInfo, SessionMessage } from '../core/sessions';
+import type { ForkedSession, SessionInfo, SessionMessage } from '../core/sessions';
 
 /** What a fork needs of a gateway. */
 interface Parts {
@@ -45,14 +45,4 @@ function pair(session: string, wanted: SessionMessage[], copies: SessionMessage[
       { details: { session, expected: wanted.length, found: copies.length } },
     );
   return new Map(wanted.map((message, index) => [message.id, copies[index]?.id ?? '']));
-}
-
-export async function sessionExists(gateway: Pick<SessionGateway, 'get'>, session: string): Promise<boolean> {
-  try {
-    await gateway.get(session);
-    return true;
-  } catch (error) {
-    if (CheckpointsError.is(error, 'session-missing')) return false;
-    throw error;
-  }
 }

@@ -12,7 +12,8 @@ import type {
   SessionMessage,
   Todo,
 } from '../core/sessions';
-import { checkedFork, sessionExists } from './checked-fork';
+import { sessionExists } from '../core/session-exists';
+import { checkedFork } from './checked-fork';
 import { followEvents } from './events';
 import { Http, type Endpoint, type RequestOptions } from './http';
 import { mergeMetadata } from './metadata';
