@@ -14,7 +14,8 @@ export class Recovery {
   async tell(): Promise<void> {
     for (const root of this.workspaces.current) {
       const { recovered } = root;
-      if (recovered === null || this.told.has(root)) continue;
+      // A fork that is missing has its own message, which tells of the files, too.
+      if (recovered === null || recovered.forkMissing === true || this.told.has(root)) continue;
       this.told.add(root);
       const finished = recovered.outcome === 'finished';
       const buttons = finished ? ['Undo', 'Show Changes'] : recovered.target === null ? [] : ['Restore Again'];
