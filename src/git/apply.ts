@@ -176,9 +176,13 @@ function performOne(files: WorkingFiles, change: FileChange, staged: string, asi
   if (!sameVersion(now, change.before)) return 'changed meanwhile';
   if (change.after) return files.place(staged, change.path, change.after.mode, aside);
   files.delete(change.path, aside);
-  for (let folder = parentOf(change.path); folder !== ''; folder = parentOf(folder))
-    if (!files.removeIfEmpty(folder)) break;
+  removeEmptied(files, change.path);
   return null;
+}
+
+/** Folders that a deletion has left with nothing in them. */
+function removeEmptied(files: WorkingFiles, path: string): void {
+  for (let folder = parentOf(path); folder !== ''; folder = parentOf(folder)) if (!files.removeIfEmpty(folder)) break;
 }
 
 /** Some file systems take long to find a free place among thousands in one folder. */
@@ -309,6 +313,8 @@ async function finished(store: GitStore, journal: Journal): Promise<RecoveryRepo
   makeStage(journal.stage, journal.changes.length);
   await eachContent(store, again, (i, after, data) => files.stage(stagedAt(journal.stage, i), after.mode, data, false));
   const outcome = await perform(files, again, journal.stage);
+  // It may have died after a file was deleted and before its folder was.
+  for (const { path, after } of journal.changes) if (!after && done.has(path)) removeEmptied(files, path);
   folders(files, journal, journal.changes);
   for (const path of outcome.done) done.add(path);
   const result = await finish(store, files, journal, { done, skipped: [] });
