@@ -1,12 +1,18 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { anchorBefore } from '../../src/core/anchors';
+import type { SessionGateway } from '../../src/core/sessions';
 import { gatewayFor } from '../../src/opencode/connect';
 import { endpoint } from '../../src/opencode/http';
+import { runProgram, useBuilt } from '../git/cli-rig';
 import { startOpenCode, type OpenCode } from '../rig/opencode';
 import { edit } from '../rig/script';
 import { VsCodeSession } from '../rig/vscode-session';
 import { withStore } from './afternoon';
 
+const program = useBuilt('cli');
 const view = 'Checkpoints';
 const prompt = 'Make the greeting louder';
 /** The fork is called after the point it was made from. */
@@ -18,6 +24,7 @@ describe.each(['v1', 'v2'] as const)('conversation on OpenCode %s', (generation)
   let opencode: OpenCode;
   let session: VsCodeSession;
   let conversation: string;
+  let gateway: SessionGateway;
 
   beforeAll(async () => {
     opencode = await startOpenCode({ generation, files: { 'greet.txt': 'hello\n', 'README.md': '# Greeter\n' } });
@@ -35,7 +42,7 @@ describe.each(['v1', 'v2'] as const)('conversation on OpenCode %s', (generation)
       { text: 'Louder.', tools: [edit('greet.txt', 'hello', 'HELLO')] },
       { text: 'Done.' },
     ]);
-    const gateway = gatewayFor(
+    gateway = gatewayFor(
       {
         endpoint: endpoint(opencode.url, opencode.password),
         generation,
@@ -61,6 +68,8 @@ describe.each(['v1', 'v2'] as const)('conversation on OpenCode %s', (generation)
   afterEach(async ({ task }) => {
     if (task.result?.state === 'fail') await session.workbench.screenshot(`failed-conversation-${generation}`);
   });
+
+  const sessions = async (): Promise<unknown[]> => (await gateway.list(session.folder)).map(({ id }) => id);
 
   it('is restored with the files, into a new session that opens', async () => {
     const { workbench } = session;
@@ -150,5 +159,36 @@ describe.each(['v1', 'v2'] as const)('conversation on OpenCode %s', (generation)
     await workbench.modalClick('Stop the Agent and Restore');
     await workbench.notification('Restored: 1 file written').waitFor();
     expect(await session.read('greet.txt')).toBe('hello\n');
+  });
+
+  it('is forked afterwards, when a restore died right before it', async () => {
+    const { workbench } = session;
+    await session.write('greet.txt', 'mine\n');
+    const target = (await withStore(session, (api) => api.list())).find((one) => one.turn?.prompt === prompt);
+    const folder = await mkdtemp(join(tmpdir(), 'checkpoints-die-'));
+    // As the power does it: when the fork is asked for.
+    await writeFile(
+      join(folder, 'die.cjs'),
+      `const real = globalThis.fetch;
+       globalThis.fetch = (input, init) => {
+         if (init?.method === 'POST' && /\\/fork\\b/.test(String(input))) process.kill(process.pid, 'SIGKILL');
+         return real(input, init);
+       };`,
+    );
+    const died = await runProgram(
+      process.execPath,
+      [program(), 'restore', target?.id ?? '', '--scope', 'files,conversation', '--yes', '--force'],
+      { cwd: session.folder, env: { ...session.server.env, NODE_OPTIONS: `--require ${join(folder, 'die.cjs')}` } },
+    );
+    await rm(folder, { recursive: true, force: true });
+    expect(died.code).not.toBe(0);
+    expect(await session.read('greet.txt')).toBe('hello\n');
+    const before = (await sessions()).length;
+    await workbench.reload();
+    const said = /was interrupted\. The files are restored, but the conversation was not forked\./;
+    await workbench.notification(said).waitFor({ timeout: 60_000 });
+    await workbench.screenshot(`conversation-${generation}-not-forked`);
+    await workbench.notificationClick(said, 'Fork Session');
+    await expect.poll(async () => (await sessions()).length, { timeout: 60_000 }).toBe(before + 1);
   });
 });
