@@ -65,6 +65,10 @@ export class SessionTracker {
     return parentId;
   }
 
+  async messageIds(session: string): Promise<Set<string>> {
+    return new Set((await this.reader.messages(session)).map(({ id }) => id));
+  }
+
   /** All before the prompt. */
   async beginTurn(session: string, prompt: Prompt): Promise<Moment> {
     const known = await this.read(session);

@@ -29,7 +29,7 @@ export async function v2Setup(context: V2Context): Promise<() => Promise<void>> 
   const sessions = new SessionTracker(host);
   const points = new AutomaticPoints(companion, sessions, reporter);
   const memory = new TaskMemory(companion, sessions, reporter);
-  const prompts = new Prompts(sessions, points, memory);
+  const prompts = new Prompts(sessions, points, memory, reporter);
 
   await context.session.hook('prompt', async ({ sessionID, messageID, prompt }) => {
     if (isNote(prompt)) return;
@@ -95,6 +95,7 @@ class Prompts {
     private readonly sessions: SessionTracker,
     private readonly points: AutomaticPoints,
     private readonly memory: TaskMemory,
+    private readonly reporter: Reporter,
   ) {}
 
   async arrived(session: string, prompt: Prompt): Promise<void> {
@@ -106,12 +107,23 @@ class Prompts {
   async beforeStep(session: string): Promise<void> {
     const waiting = this.waiting.get(session) ?? [];
     if (waiting.length === 0) return;
-    const delivered = waiting.filter(({ id }) => this.delivered.has(id));
+    const listed = await this.listed(session);
+    const delivered = waiting.filter(({ id }) => this.delivered.has(id) || listed.has(id));
     this.waiting.set(
       session,
       waiting.filter((prompt) => !delivered.includes(prompt)),
     );
     for (const prompt of delivered) await this.point(session, prompt);
+  }
+
+  /** The event that tells of a delivery may come after the step has begun: what is among the messages was delivered. */
+  private async listed(session: string): Promise<Set<string>> {
+    try {
+      return await this.sessions.messageIds(session);
+    } catch (error) {
+      this.reporter.failed('Whether a prompt was delivered is not known', error);
+      return new Set();
+    }
   }
 
   private readonly delivered = new Set<string>();
