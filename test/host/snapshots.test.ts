@@ -216,7 +216,7 @@ describe('comparing', () => {
     const end = await make('idle', 1);
     write('turn.txt', 'three\n');
     await run(commands.compareTurn, start.id);
-    await opened(/Prompt 1 ↔ Turn ended: Prompt 1/);
+    await opened(/Changes of “Prompt 1”/);
     await closeEditors();
     await run(commands.compareSessionStart, end.id);
     await opened(/Prompt 1 ↔ Turn ended: Prompt 1/);
