@@ -122,7 +122,8 @@ describe.each(['v1', 'v2'] as const)('conversation on OpenCode %s', (generation)
     const page = await workbench.webview('checkpoints-timeline .row');
     await page.getByText('may be late').waitFor();
     await opencode.turn(conversation, 'Now whisper', [
-      { text: 'Quiet.', tools: [edit('greet.txt', 'hello', 'psst')] },
+      // Events come late; an agent that answers at once has changed the file before the point of its prompt is made.
+      { text: 'Quiet.', hangMs: 4000, tools: [edit('greet.txt', 'hello', 'psst')] },
       { text: 'Done.' },
     ]);
     await workbench.row(view, /^Now whisper/).waitFor();
