@@ -70,7 +70,7 @@ describe(`${many} checkpoints`, () => {
   it('are found by text', async () => {
     const { workbench } = session;
     await workbench.command('Checkpoints: Search…');
-    await workbench.quickRows.first().waitFor();
+    await workbench.quickInput.getByPlaceholder(/Words, and/).waitFor();
     await workbench.enter('"Prompt 1234"');
     await workbench.quickRows.filter({ hasText: 'Prompt 1234' }).waitFor();
     await expect.poll(() => workbench.quickRows.count()).toBe(1);

@@ -68,7 +68,7 @@ describe('stories', () => {
   it('a checkpoint is found by a file it changed', async () => {
     const { workbench } = session;
     await workbench.command('Checkpoints: Search…');
-    await workbench.quickRows.first().waitFor();
+    await workbench.quickInput.getByPlaceholder(/Words, and/).waitFor();
     await workbench.enter('file:cart.test');
     await expect.poll(() => workbench.quickRows.count()).toBeLessThan(4);
     // What one moves to is shown behind the list.

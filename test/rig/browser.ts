@@ -81,11 +81,20 @@ export class Workbench {
         await this.ask(`>${title}`);
         const row = this.quickRows.filter({ has: this.page.locator('.label-name', { hasText: exactly(title) }) });
         await row.first().click({ timeout: 10_000 });
+        await this.paletteGone(`>${title}`);
         return;
       } catch (error) {
         if (attempt === 4) throw new Error(`the palette has no command “${title}”`, { cause: error });
         await this.page.keyboard.press('Escape');
       }
+    }
+  }
+
+  /** The next question comes in the same box: whoever answers it must not speak to the palette, which is still closing. */
+  private async paletteGone(text: string): Promise<void> {
+    const input = this.quickInput.locator('input.input');
+    for (const until = Date.now() + 10_000; Date.now() < until; await this.page.waitForTimeout(50)) {
+      if (!(await input.isVisible()) || (await input.inputValue()) !== text) return;
     }
   }
 
@@ -237,13 +246,22 @@ export class Workbench {
     await this.view(view).locator(`.pane-header .action-label[aria-label^="${action}"]`).click();
   }
 
+  /** A row that moves under the mouse opens the menu of another one: then it is closed, and opened again. */
   async contextMenu(target: Locator, action: string): Promise<void> {
-    await target.click({ button: 'right' });
     const item = this.page
       .locator('.monaco-menu .action-item')
       .filter({ hasText: exactly(action) })
       .first();
-    await item.waitFor();
+    for (let attempt = 1; ; attempt += 1) {
+      await target.click({ button: 'right' });
+      try {
+        await item.waitFor({ timeout: 5000 });
+        break;
+      } catch (error) {
+        if (attempt === 5) throw new Error(`the menu has no “${action}”`, { cause: error });
+        await this.page.keyboard.press('Escape');
+      }
+    }
     // VS Code drops a click in the first tenth of a second of a menu, so that the click that opened it chooses nothing.
     for (let attempt = 1; ; attempt += 1) {
       await item.click();
@@ -326,6 +344,7 @@ export class Workbench {
   /** As a person does it: VS Code on a server does not notice settings that are written behind its back. */
   async setTheme(label: string): Promise<void> {
     await this.command('Preferences: Color Theme');
+    await this.quickInput.getByPlaceholder(/Color Theme/).waitFor();
     await this.enter(label);
     await this.pick(label);
     await this.quickInput.waitFor({ state: 'hidden' });
