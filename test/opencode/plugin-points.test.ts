@@ -64,37 +64,6 @@ describe.each(generations)('automatic checkpoints on OpenCode %s', (generation) 
     expect(idle?.turn?.cost ?? 0).toBeGreaterThan(0);
   });
 
-  it('has a point for a prompt that waited for the turn before it', async () => {
-    const { server } = rig;
-    const session = await server.createSession('Queued');
-    await server.prompt(session, 'the first of two', [
-      { text: 'Slowly.', hangMs: 1500, tools: [write('queued.txt', 'first\n')] },
-      { text: 'First done.' },
-    ]);
-    await until(
-      () => Promise.resolve(server.model.requests.some(({ prompt }) => prompt === 'the first of two')),
-      30_000,
-      () => 'the model was never asked',
-    );
-    await server.prompt(session, 'the second of two', [
-      { tools: [edit('queued.txt', 'first', 'second')] },
-      { text: 'Second done.' },
-    ]);
-    await until(
-      async () => (await server.messages(session)).some(({ text }) => text === 'Second done.'),
-      60_000,
-      () => 'the second prompt never ran',
-    );
-    const points = await rig.eventually(session, (all) => all.at(-1)?.trigger === 'idle', 'the idle point');
-    const turns = points.filter(({ trigger }) => trigger === 'turn');
-    expect(turns.map(({ turn }) => turn?.prompt)).toEqual(['the first of two', 'the second of two']);
-    expect(await rig.at(turns[0], 'queued.txt')).toBeNull();
-    // The agent's second change has its own before, whatever the order of prompts and answers in the list.
-    const before = points.find(({ cause }) => cause?.tool === 'edit') ?? turns[1];
-    expect(await rig.at(before, 'queued.txt')).toBe('first\n');
-    expect(await rig.at(points.at(-1), 'queued.txt')).toBe('second\n');
-  });
-
   it('takes calls of one step one after the other, sub-agents for their parent, ignored files and files outside', async () => {
     const { server } = rig;
     const session = await server.createSession('Special paths');
@@ -202,6 +171,37 @@ describe.each(generations)('automatic checkpoints on OpenCode %s', (generation) 
     await new Promise((next) => setTimeout(next, 1500));
     expect(await rig.list(session)).toHaveLength(4);
     await rm(settings);
+  });
+
+  it('has a point for a prompt that waited for the turn before it', async () => {
+    const { server } = rig;
+    const session = await server.createSession('Queued');
+    await server.prompt(session, 'the first of two', [
+      { text: 'Slowly.', hangMs: 1500, tools: [write('queued.txt', 'first\n')] },
+      { text: 'First done.' },
+    ]);
+    await until(
+      () => Promise.resolve(server.model.requests.some(({ prompt }) => prompt === 'the first of two')),
+      30_000,
+      () => 'the model was never asked',
+    );
+    await server.prompt(session, 'the second of two', [
+      { tools: [edit('queued.txt', 'first', 'second')] },
+      { text: 'Second done.' },
+    ]);
+    await until(
+      async () => (await server.messages(session)).some(({ text }) => text === 'Second done.'),
+      60_000,
+      () => 'the second prompt never ran',
+    );
+    const points = await rig.eventually(session, (all) => all.at(-1)?.trigger === 'idle', 'the idle point');
+    const turns = points.filter(({ trigger }) => trigger === 'turn');
+    expect(turns.map(({ turn }) => turn?.prompt)).toEqual(['the first of two', 'the second of two']);
+    expect(await rig.at(turns[0], 'queued.txt')).toBeNull();
+    // The agent's second change has its own before, whatever the order of prompts and answers in the list.
+    const before = points.find(({ cause }) => cause?.tool === 'edit') ?? turns[1];
+    expect(await rig.at(before, 'queued.txt')).toBe('first\n');
+    expect(await rig.at(points.at(-1), 'queued.txt')).toBe('second\n');
   });
 });
 
