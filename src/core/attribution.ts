@@ -33,30 +33,22 @@ export interface AttributionOptions {
 }
 
 /**
- * The paths among `paths` whose last change was made by the user's own hand. `checkpoints` is oldest first; `nowChanged` are
- * the paths that differ between the newest one and the disk.
+ * The paths among `paths` that the user's own hand changed last, and those where that may be, since an agent was at work on
+ * others. `checkpoints` is oldest first; `nowChanged` are the paths that differ between the newest one and the disk.
  */
-export function userChanged(
+export function usersChanges(
   checkpoints: readonly Attributable[],
   nowChanged: ReadonlySet<string>,
   paths: Iterable<string>,
   options: AttributionOptions = {},
-): Set<string> {
-  const found = new Set<string>();
-  for (const [path, { by }] of attribute(checkpoints, nowChanged, paths, options)) if (by === 'user') found.add(path);
-  return found;
-}
-
-/** The paths among `paths` that the user may have changed last, while an agent was at work on others. */
-export function unsurelyChanged(
-  checkpoints: readonly Attributable[],
-  nowChanged: ReadonlySet<string>,
-  paths: Iterable<string>,
-  options: AttributionOptions = {},
-): Set<string> {
-  const found = new Set<string>();
-  for (const [path, { unsure }] of attribute(checkpoints, nowChanged, paths, options)) if (unsure) found.add(path);
-  return found;
+): { yours: Set<string>; unsure: Set<string> } {
+  const yours = new Set<string>();
+  const unsure = new Set<string>();
+  for (const [path, found] of attribute(checkpoints, nowChanged, paths, options)) {
+    if (found.by === 'user') yours.add(path);
+    if (found.unsure) unsure.add(path);
+  }
+  return { yours, unsure };
 }
 
 /** For each path who made its last change; `unknown` for one that did not change since the oldest checkpoint. */

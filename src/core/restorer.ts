@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { RestoreOptions } from './api';
-import { hasAllPaths, unsurelyChanged, userChanged } from './attribution';
+import { hasAllPaths, usersChanges } from './attribution';
 import type { ConversationPort } from './conversation';
 import { CheckpointsError } from './errors';
 import { hasFiles, isWhole } from './files-facet';
@@ -157,7 +157,7 @@ export class Restorer {
     const paths = async (from: string | null): Promise<Set<string>> =>
       new Set(from ? (await this.store.diff(from, facts.tree)).map((change) => change.path) : []);
     const full = await this.truncated(checkpoints);
-    const args = [
+    return usersChanges(
       checkpoints,
       await paths(facts.previous?.tree ?? null),
       changes.map((change) => change.path),
@@ -167,8 +167,7 @@ export class Restorer {
         // Where nobody can be asked, nobody is at work: the mistake then flags an agent's edit as yours, never yours as an agent's.
         running: (await this.conversation?.atWork(lastWorking(checkpoints))) ?? new Set<string>(),
       },
-    ] as const;
-    return { yours: userChanged(...args), unsure: unsurelyChanged(...args) };
+    );
   }
 
   /** All changed paths of the checkpoints whose records could not hold them. */

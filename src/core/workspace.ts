@@ -12,34 +12,22 @@ import type {
   WorkspaceApi,
   WorkspaceEvent,
 } from './api';
+import { Activity } from './activity';
 import type { Config } from './config';
 import type { ConversationPort } from './conversation';
 import { Cleanup } from './cleanup';
 import { CheckpointsError } from './errors';
-import { Emitter } from './emitter';
 import { ForkRecovery, type MissingFork } from './fork-recovery';
-import { comparable, hasFiles, isWhole } from './files-facet';
-import { matches } from './filter';
+import { GoingBack } from './going-back';
+import { History } from './history';
 import { importRecord, type ImportedCheckpoint } from './imported';
-import type {
-  Change,
-  Checkpoint,
-  CheckpointId,
-  PathReason,
-  RestorePlan,
-  RestoreRecord,
-  RestoreResult,
-  RestoreScope,
-  SessionAnchor,
-} from './model';
+import type { Change, Checkpoint, CheckpointId, RestorePlan, RestoreResult, RestoreScope } from './model';
 import type { CaptureFacts, QueryIndex, RecoveryReport, SnapshotStore } from './ports';
 import { composeRecord } from './record';
-import { parseReference, resolveReference } from './references';
 import { Restorer, type TaskPort } from './restorer';
+import { statistics } from './statistics';
 import type { SyncService } from './sync';
 import { cleanName } from './titles';
-import { revertTurnChanges, turnAround } from './turn-revert';
-import { undoStacks } from './undo';
 
 export interface WorkspaceDependencies {
   store: SnapshotStore;
@@ -64,33 +52,37 @@ const patienceMs = 30_000;
 /** One workspace and everything a host does with it. */
 export class Workspace implements WorkspaceApi {
   private readonly store: SnapshotStore;
+  private readonly history: History;
+  private readonly activity: Activity;
   private readonly restorer: Restorer;
+  private readonly goingBack: GoingBack;
   private readonly cleanup: Cleanup;
   private readonly forks: ForkRecovery;
   private readonly exchange: SyncService | null;
-  private readonly changed = new Emitter<WorkspaceEvent>();
-  private readonly operations = new Emitter<Operation | null>();
-  private readonly running: Operation[] = [];
-  private unwatch: (() => void) | null = null;
-  private seen = new Map<CheckpointId, string>();
   /** What a restore that had died became, at the last start. */
   recovered: RecoveryReport | null = null;
 
   constructor(private readonly deps: WorkspaceDependencies) {
-    this.store = deps.store;
+    const { store, task = null, conversation = null } = deps;
+    const now = (): number => this.now();
+    this.store = store;
+    this.history = new History(store, deps.index ?? null);
+    this.activity = new Activity({ store, refs: () => this.history.refs(), now });
     this.cleanup = new Cleanup({
-      store: deps.store,
+      store,
       config: deps.config,
       list: () => this.list(),
-      now: () => this.now(),
-      onPruned: (ids) => this.announce('pruned', ids),
+      now,
+      onPruned: (ids) => this.activity.announce('pruned', ids),
     });
-    this.restorer = new Restorer(deps.store, deps.task ?? null, deps.conversation ?? null);
-    this.forks = new ForkRecovery(deps.store, deps.conversation ?? null);
+    this.restorer = new Restorer(store, task, conversation);
+    const { history, activity, restorer } = this;
+    this.goingBack = new GoingBack({ store, history, activity, restorer, task, conversation, now });
+    this.forks = new ForkRecovery(store, conversation);
     this.exchange =
       deps.sync?.({
         resolve: (reference) => this.resolve(reference),
-        changed: (ids) => this.announce('external', ids),
+        changed: (ids) => this.activity.announce('external', ids),
       }) ?? null;
   }
 
@@ -103,17 +95,17 @@ export class Workspace implements WorkspaceApi {
   }
 
   get operation(): Operation | null {
-    return this.running.at(-1) ?? null;
+    return this.activity.operation;
   }
 
   get sync(): SyncService {
     const { exchange } = this;
     if (exchange)
       return {
-        push: (...given) => this.during('sync', 'Pushing checkpoints', () => exchange.push(...given)),
-        fetch: (...given) => this.during('sync', 'Fetching checkpoints', () => exchange.fetch(...given)),
-        exportBundle: (...given) => this.during('sync', 'Exporting', () => exchange.exportBundle(...given)),
-        importBundle: (...given) => this.during('sync', 'Importing', () => exchange.importBundle(...given)),
+        push: (...given) => this.activity.during('sync', 'Pushing checkpoints', () => exchange.push(...given)),
+        fetch: (...given) => this.activity.during('sync', 'Fetching checkpoints', () => exchange.fetch(...given)),
+        exportBundle: (...given) => this.activity.during('sync', 'Exporting', () => exchange.exportBundle(...given)),
+        importBundle: (...given) => this.activity.during('sync', 'Importing', () => exchange.importBundle(...given)),
       };
     throw new CheckpointsError('not-supported', 'There is no way to other machines from here.');
   }
@@ -133,9 +125,9 @@ export class Workspace implements WorkspaceApi {
   async finishFork(): Promise<{ id: string } | null> {
     const missing = await this.forks.missing();
     if (!missing) return null;
-    return this.during('restore', `Forking at ${missing.target.title}`, async () => {
+    return this.activity.during('restore', `Forking at ${missing.target.title}`, async () => {
       const session = await this.forks.finish();
-      this.announce('restored', [missing.target.id, missing.safety.id]);
+      this.activity.announce('restored', [missing.target.id, missing.safety.id]);
       return session;
     });
   }
@@ -148,7 +140,7 @@ export class Workspace implements WorkspaceApi {
   create(options?: CreateOptions): Promise<Checkpoint>;
   async create(options: CreateOptions = {}): Promise<Checkpoint | null> {
     const name = options.name === undefined || options.name === null ? null : cleanName(options.name);
-    return this.during('capture', 'Creating a checkpoint', async () => {
+    return this.activity.during('capture', 'Creating a checkpoint', async () => {
       const task = options.task === undefined ? ((await this.deps.task?.read()) ?? null) : options.task;
       const { checkpoint } = await this.store.capture(
         {
@@ -161,13 +153,13 @@ export class Workspace implements WorkspaceApi {
           return composeRecord({ ...options, name, task }, facts, this.now());
         },
       );
-      if (checkpoint) this.announce('created', [checkpoint.id]);
+      if (checkpoint) this.activity.announce('created', [checkpoint.id]);
       return checkpoint;
     });
   }
 
   async adopt(imports: readonly ImportedCheckpoint[]): Promise<{ added: Checkpoint[]; known: Checkpoint[] }> {
-    return this.during('import', 'Importing checkpoints', async () => {
+    return this.activity.during('import', 'Importing checkpoints', async () => {
       const result = await this.store.adopt(
         imports.map(({ files = [], ...given }) => ({
           files,
@@ -175,7 +167,7 @@ export class Workspace implements WorkspaceApi {
         })),
       );
       if (result.added.length > 0)
-        this.announce(
+        this.activity.announce(
           'created',
           result.added.map(({ id }) => id),
         );
@@ -190,86 +182,28 @@ export class Workspace implements WorkspaceApi {
     return options.trigger === 'idle' || previous.session === (options.session?.id ?? null);
   }
 
-  async list(filter: ListFilter = {}): Promise<Checkpoint[]> {
-    const { index } = this.deps;
-    if (index) {
-      await index.sync(this.refs(), (ids) => this.store.read(ids));
-      return index.query(filter);
-    }
-    const { limit, ...rest } = filter;
-    // The newest few need not be looked for among all.
-    if (Object.values(rest).every((value) => value === undefined)) return this.all(limit);
-    const found = (await this.all()).filter((checkpoint) => matches(checkpoint, filter));
-    return limit === undefined ? found : found.slice(0, limit);
+  list(filter: ListFilter = {}): Promise<Checkpoint[]> {
+    return this.history.list(filter);
   }
 
-  /** Newest first. */
-  private async all(limit?: number): Promise<Checkpoint[]> {
-    const ids = [...this.refs().keys()].sort().reverse();
-    return this.store.read(ids.slice(0, limit));
+  resolve(reference: string): Promise<Checkpoint> {
+    return this.history.resolve(reference);
   }
 
-  /** Local and fetched ones: every id once. */
-  private refs(): Map<CheckpointId, string> {
-    return new Map([...this.store.fetchedRefs(), ...this.store.refs()]);
+  diff(from?: string, to?: string, options: DiffOptions = {}): Promise<DiffResult> {
+    return this.history.diff(from, to, options);
   }
 
-  async resolve(reference: string): Promise<Checkpoint> {
-    const parsed = parseReference(reference);
-    if (parsed.kind === 'text' && parsed.fullId && parsed.idPrefix) {
-      const [found] = await this.store.read([parsed.idPrefix]);
-      if (found) return found;
-    }
-    return resolveReference(reference, await this.list());
+  changes(reference: string): Promise<Change[]> {
+    return this.history.changes(reference);
   }
 
-  async diff(from?: string, to?: string, options: DiffOptions = {}): Promise<DiffResult> {
-    const left = await this.resolve(from ?? 'latest');
-    const right = to === undefined ? null : await this.resolve(to);
-    const without = [left, right].find((one) => one !== null && !hasFiles(one));
-    if (without) throw new CheckpointsError('no-files', `"${without.title}" comes from a program that kept no files.`);
-    const tree = right ? right.files.tree : (await this.store.peek()).tree;
-    const paths = comparable(right ? [left, right] : [left], options.paths);
-    const result =
-      paths?.length === 0
-        ? { changes: [], ...(options.patch ? { patch: '' } : {}) }
-        : await this.store.changes(left.files.tree, tree, { ...options, paths });
-    return { from: left.id, to: right?.id ?? null, ...result };
+  cat(reference: string, path: string): Promise<Uint8Array> {
+    return this.history.cat(reference, path);
   }
 
-  async changes(reference: string): Promise<Change[]> {
-    const checkpoint = await this.resolve(reference);
-    if (!hasFiles(checkpoint)) return [];
-    // What holds single files has nothing before it: all of them are new.
-    const previous = isWhole(checkpoint) ? await this.wholeBefore(checkpoint.id) : null;
-    const { changes } = await this.store.changes(previous?.files.tree ?? '', checkpoint.files.tree);
-    return changes;
-  }
-
-  private async wholeBefore(id: CheckpointId): Promise<Checkpoint | null> {
-    const older = this.store.siblings(id).filter((other) => other < id);
-    for (const other of older.reverse()) {
-      const [found] = await this.store.read([other]);
-      if (found && isWhole(found)) return found;
-    }
-    return null;
-  }
-
-  async cat(reference: string, path: string): Promise<Uint8Array> {
-    const checkpoint = await this.resolve(reference);
-    const version = await this.store.lookup(checkpoint.files.tree, path);
-    if (!version || version.mode === 0o40000)
-      throw new CheckpointsError('not-in-checkpoint', `${path} is not a file of the checkpoint "${checkpoint.title}".`);
-    return this.store.content(version);
-  }
-
-  async stat(reference: string, path: string): Promise<{ size: number; kind: 'file' | 'link' | 'folder' } | null> {
-    const checkpoint = await this.resolve(reference);
-    if (path === '') return { size: 0, kind: 'folder' };
-    const version = await this.store.lookup(checkpoint.files.tree, path);
-    if (!version) return null;
-    if (version.mode === 0o40000) return { size: 0, kind: 'folder' };
-    return { size: await this.store.size(version), kind: version.mode === 0o120000 ? 'link' : 'file' };
+  stat(reference: string, path: string): ReturnType<History['stat']> {
+    return this.history.stat(reference, path);
   }
 
   async plan(reference: string, options: PlanOptions = {}): Promise<RestorePlan> {
@@ -279,96 +213,23 @@ export class Workspace implements WorkspaceApi {
 
   async restore(reference: string, options: RestoreOptions = {}): Promise<RestoreResult> {
     const target = await this.resolve(reference);
-    return this.runRestore('restore', target, scopeOf(options), options);
+    return this.goingBack.restore(target, scopeOf(options), options);
   }
 
-  async undoState(): Promise<{ undo: Checkpoint | null; redo: Checkpoint | null }> {
-    const all = await this.list({ trigger: 'restore' });
-    return undoStacks(all.filter((c) => c.origin === null).reverse());
+  undoState(): ReturnType<GoingBack['undoState']> {
+    return this.goingBack.undoState();
   }
 
-  async undo(options: RestoreOptions = {}): Promise<RestoreResult> {
-    const { undo } = await this.undoState();
-    if (!undo) throw new CheckpointsError('nothing-to-undo', 'There is no restore to undo.');
-    return this.goBack('undo', undo, options);
+  undo(options: RestoreOptions = {}): Promise<RestoreResult> {
+    return this.goingBack.undo(options);
   }
 
-  async redo(options: RestoreOptions = {}): Promise<RestoreResult> {
-    const { redo } = await this.undoState();
-    if (!redo) throw new CheckpointsError('nothing-to-redo', 'There is no undo to redo.');
-    return this.goBack('redo', redo, options);
+  redo(options: RestoreOptions = {}): Promise<RestoreResult> {
+    return this.goingBack.redo(options);
   }
 
-  private goBack(operation: 'undo' | 'redo', to: Checkpoint, options: RestoreOptions): Promise<RestoreResult> {
-    // A task that was not there before the restore is not there after its undo.
-    const scope = (to.restore?.scope ?? ['files']).filter(
-      (s) => s !== 'conversation' && (s !== 'task' || this.deps.task),
-    );
-    return this.runRestore(operation, to, scope.length > 0 ? scope : ['files'], options, to.restore?.touched ?? null);
-  }
-
-  private runRestore(
-    operation: RestoreRecord['operation'],
-    target: Checkpoint,
-    scope: RestoreScope[],
-    options: RestoreOptions,
-    only?: string[] | null,
-  ): Promise<RestoreResult> {
-    return this.during(operation, `Restoring ${target.title}`, async () => {
-      const task = (await this.deps.task?.read()) ?? null;
-      const session = await this.sessionNow(target);
-      const result = await this.restorer.run({
-        operation,
-        target,
-        scope,
-        options,
-        only,
-        compose: (facts) => this.safetyRecord(operation, target, facts, { task, session }),
-      });
-      this.announce('restored', [target.id, ...(result.undo ? [result.undo] : [])]);
-      return result;
-    });
-  }
-
-  private safetyRecord(
-    operation: RestoreRecord['operation'],
-    target: Checkpoint,
-    facts: CaptureFacts,
-    now: Pick<Checkpoint, 'task' | 'session'>,
-  ): Checkpoint {
-    const announced = { operation, target: target.id } as const;
-    return composeRecord({ trigger: 'restore', ...now, announced, targetTitle: target.title }, facts, this.now());
-  }
-
-  /** A safety checkpoint holds all of the conversation there is; without a server, all that any checkpoint of it knows. */
-  private async sessionNow({ session, origin }: Checkpoint): Promise<SessionAnchor | null> {
-    if (session === null || origin !== null) return session;
-    const asked = await this.deps.conversation?.anchorNow(session.id);
-    if (asked) return asked;
-    const known = (await this.list({ session: session.id })).flatMap((one) =>
-      one.origin === null && one.session !== null ? [one.session] : [],
-    );
-    return known.reduce((most, one) => (one.messageCount > most.messageCount ? one : most), session);
-  }
-
-  async revertTurn(reference: string, options: RestoreOptions = {}): Promise<RestoreResult> {
-    const target = await this.resolve(reference);
-    const turn = turnAround(target, (await this.list()).filter((c) => c.origin === null && isWhole(c)).reverse());
-    return this.during('revert-turn', `Reverting ${target.title}`, async () => {
-      let conflicts: PathReason[] = [];
-      const task = (await this.deps.task?.read()) ?? null;
-      const session = await this.sessionNow(turn.before);
-      const result = await this.restorer.run({
-        operation: 'revert-turn',
-        target: turn.before,
-        scope: ['files'],
-        options,
-        changes: (facts) => revertTurnChanges(this.store, turn, facts, (conflicts = [])),
-        compose: (facts) => this.safetyRecord('revert-turn', turn.before, facts, { task, session }),
-      });
-      this.announce('restored', [target.id, ...(result.undo ? [result.undo] : [])]);
-      return { ...result, conflicts };
-    });
+  revertTurn(reference: string, options: RestoreOptions = {}): Promise<RestoreResult> {
+    return this.goingBack.revertTurn(reference, options);
   }
 
   async rename(reference: string, name: string): Promise<Checkpoint> {
@@ -390,7 +251,7 @@ export class Workspace implements WorkspaceApi {
   private async edit(reference: string, change: (checkpoint: Checkpoint) => Checkpoint): Promise<Checkpoint> {
     const { id } = await this.resolve(reference);
     const checkpoint = await this.store.update(id, change);
-    this.announce('updated', [id]);
+    this.activity.announce('updated', [id]);
     return checkpoint;
   }
 
@@ -409,35 +270,16 @@ export class Workspace implements WorkspaceApi {
   private async removeIds(ids: CheckpointId[]): Promise<CheckpointId[]> {
     await this.store.remove(ids);
     if (ids.length > 0) this.store.markTidied({ garbage: true });
-    if (ids.length > 0) this.announce('deleted', ids);
+    if (ids.length > 0) this.activity.announce('deleted', ids);
     return ids;
   }
 
   async stats(): Promise<Stats> {
-    const all = await this.list();
-    const sizes = this.store.sizes();
-    const groups = new Map<string | null, Checkpoint[]>();
-    for (const checkpoint of all) {
-      const session = checkpoint.session?.id ?? null;
-      groups.set(session, [...(groups.get(session) ?? []), checkpoint]);
-    }
-    const perSession = await Promise.all(
-      [...groups].map(async ([session, own]) => ({
-        session,
-        title: own.find((c) => c.session?.title)?.session?.title ?? null,
-        checkpoints: own.length,
-        bytes: await this.store.ownBytes(
-          own.map((c) => c.files.commit),
-          all.filter((c) => (c.session?.id ?? null) !== session).map((c) => c.files.commit),
-        ),
-      })),
-    );
-    const sessions = [...groups.keys()].filter((session) => session !== null).length;
-    return { checkpoints: all.length, sessions, ...sizes, store: this.folder, perSession };
+    return statistics(this.store, await this.list());
   }
 
   async prune(options: { dryRun?: boolean } = {}): Promise<{ deleted: CheckpointId[]; freedBytes: number }> {
-    return this.during('prune', 'Cleaning up the store', () =>
+    return this.activity.during('prune', 'Cleaning up the store', () =>
       options.dryRun ? this.cleanup.foresee() : this.cleanup.prune(),
     );
   }
@@ -447,7 +289,9 @@ export class Workspace implements WorkspaceApi {
   }
 
   async doctor(options: { repair?: boolean } = {}): Promise<Problem[]> {
-    const found = await this.during('doctor', 'Checking the store', () => this.store.doctor(options.repair === true));
+    const found = await this.activity.during('doctor', 'Checking the store', () =>
+      this.store.doctor(options.repair === true),
+    );
     const missing = await this.forks.missing();
     return missing ? [...found, await this.forkProblem(missing, options.repair === true)] : found;
   }
@@ -467,48 +311,11 @@ export class Workspace implements WorkspaceApi {
   }
 
   onDidChange(listener: (event: WorkspaceEvent) => void): () => void {
-    if (!this.unwatch) {
-      this.seen = this.refs();
-      this.unwatch = this.store.watch(() => this.lookOutside());
-    }
-    const end = this.changed.on(listener);
-    return () => {
-      end();
-      if (this.changed.size === 0) {
-        this.unwatch?.();
-        this.unwatch = null;
-      }
-    };
-  }
-
-  /** Tells changes of other processes from our own, which were announced already. */
-  private lookOutside(): void {
-    const now = this.refs();
-    const ids = [...now].filter(([id, commit]) => this.seen.get(id) !== commit).map(([id]) => id);
-    for (const id of this.seen.keys()) if (!now.has(id)) ids.push(id);
-    this.seen = now;
-    if (ids.length > 0) this.changed.fire({ kind: 'external', ids });
-  }
-
-  private announce(kind: WorkspaceEvent['kind'], ids: CheckpointId[]): void {
-    if (this.unwatch) this.seen = this.refs();
-    this.changed.fire({ kind, ids });
+    return this.activity.onDidChange(listener);
   }
 
   onDidChangeOperation(listener: (operation: Operation | null) => void): () => void {
-    return this.operations.on(listener);
-  }
-
-  private async during<T>(kind: Operation['kind'], title: string, work: () => Promise<T>): Promise<T> {
-    const operation: Operation = { kind, title, startedAt: this.now() };
-    this.running.push(operation);
-    this.operations.fire(this.operation);
-    try {
-      return await work();
-    } finally {
-      this.running.splice(this.running.indexOf(operation), 1);
-      this.operations.fire(this.operation);
-    }
+    return this.activity.onDidChangeOperation(listener);
   }
 
   private now(): number {
@@ -516,8 +323,7 @@ export class Workspace implements WorkspaceApi {
   }
 
   async close(): Promise<void> {
-    this.unwatch?.();
-    this.unwatch = null;
+    this.activity.close();
     await this.deps.index?.close();
     await this.store.close();
   }

@@ -77,7 +77,7 @@ async function fillIn(
   result: Pick<ApplyResult, 'restored' | 'deleted' | 'skipped'>,
 ): Promise<void> {
   const touched = [...result.restored, ...result.deleted];
-  await store.updateLeased(journal.safety, (checkpoint) => ({
+  await store.checkpoints.update(journal.safety, (checkpoint) => ({
     ...checkpoint,
     restore: {
       ...journal.record,
@@ -247,7 +247,7 @@ async function finish(
   const after = await store.trees.update(tree, applied, writer, target?.files.tree);
   await writer.flush();
   store.restored(tree, after, applied);
-  await store.setBase(after, (empty) => [
+  await store.base.set(after, (empty) => [
     ...new Set([
       ...empty.filter((folder) => !removeFolders.includes(folder) && !holds(folder, restored)),
       ...makeFolders,

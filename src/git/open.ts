@@ -9,7 +9,7 @@ import { Workspace } from '../core/workspace';
 import { ensureStore, layoutOf } from './layout';
 import { resolveRoot } from './roots';
 import { SessionStore } from './session-store';
-import { checkpointRefs, GitStore } from './store';
+import { GitStore } from './store';
 import { findUserRepo } from './user-repo';
 
 /** What an exchange with others works on. */
@@ -50,9 +50,7 @@ export async function openWorkspace(options: OpenOptions): Promise<Workspace> {
   const store = new GitStore(root, layout, file, config, options.log);
   store.expectRepo(repo);
   const index = options.index ? await options.index(layout.folder) : null;
-  const stored = new SessionStore(store.refsOf, store.reader, store.fetched, (id) =>
-    Boolean(store.refsOf.read(checkpointRefs + id)),
-  );
+  const stored = new SessionStore(store.refsOf, store.reader, store.fetched, (id) => store.checkpoints.isOwn(id));
   const conversation = options.conversation?.(layout.folder, root, stored) ?? null;
   const workspace = new Workspace({
     store,

@@ -1,6 +1,6 @@
 import {
   closeSync,
-  fsyncSync,
+  fstatSync,
   mkdirSync,
   openSync,
   readFileSync,
@@ -12,6 +12,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { CheckpointsError } from '../core/errors';
+import { syncAll } from './sync-file';
 import { runGit, safeFlags, storeEnv } from './run';
 
 const oidPattern = /^[0-9a-f]{40}([0-9a-f]{24})?$/;
@@ -20,7 +21,7 @@ const staleAfterMs = 5_000;
 
 /**
  * The store's refs, read and written in git's own file format and by git's own lock protocol, without
- * starting a process: creating a checkpoint is one lock, one sync, one rename.
+ * starting a process: creating a checkpoint is a lock, a sync and a rename of each.
  */
 export class Refs {
   private packed: { stamp: string; refs: Map<string, string> } | null = null;
@@ -90,13 +91,26 @@ export class Refs {
 
   /** Sets `ref` if it still is `expected` (null: must not exist). False when somebody was faster. */
   async swap(ref: string, expected: string | null, value: string): Promise<boolean> {
-    const lock = await this.lock(ref);
+    return (await this.swapInOrder([{ ref, from: expected, to: value }])) === null;
+  }
+
+  /**
+   * Several, each as `swap` does, becoming visible in this order: all are on the disk before the first one is. Returns the ref that was
+   * not what was expected, and then nothing was changed; else null.
+   */
+  async swapInOrder(moves: ReadonlyArray<{ ref: string; from: string | null; to: string }>): Promise<string | null> {
+    const locks: RefLock[] = [];
     try {
-      if (this.read(ref) !== expected) return false;
-      this.commit(lock, ref, value);
-      return true;
+      for (const { ref, from } of moves) {
+        locks.push(await this.lock(ref));
+        if (this.read(ref) !== from) return ref;
+      }
+      moves.forEach(({ to }, i) => locks[i]!.write(line(to)));
+      await syncAll(locks.map(({ fd }) => fd));
+      moves.forEach(({ ref }, i) => locks[i]!.publish(join(this.gitDir, ref)));
+      return null;
     } finally {
-      lock.release();
+      for (const lock of locks) lock.release();
     }
   }
 
@@ -116,11 +130,6 @@ export class Refs {
         await new Promise((resolve) => setTimeout(resolve, delay));
       }
     }
-  }
-
-  commit(lock: RefLock, ref: string, value: string): void {
-    if (!oidPattern.test(value)) throw new CheckpointsError('store-broken', `Not an object id: ${value}`);
-    lock.commit(join(this.gitDir, ref), `${value}\n`);
   }
 
   /** Many at once, all or none: one transaction of git's own. False when one of them is not what was expected. */
@@ -153,23 +162,41 @@ export class RefLock {
 
   constructor(
     private readonly path: string,
-    private readonly fd: number,
+    readonly fd: number,
   ) {}
 
-  commit(target: string, content: string): void {
+  write(content: string): void {
     writeSync(this.fd, content);
-    fsyncSync(this.fd);
+  }
+
+  publish(target: string): void {
+    // A disk that took seconds may have made it look left over: then it is somebody else's by now.
+    if (!this.isHeld()) throw new CheckpointsError('busy', `${this.path} was taken away. Try again.`);
     closeSync(this.fd);
     this.open = false;
     renameSync(this.path, target);
   }
 
+  private isHeld(): boolean {
+    try {
+      return statSync(this.path, { bigint: true }).ino === fstatSync(this.fd, { bigint: true }).ino;
+    } catch (error) {
+      if (isMissing(error)) return false;
+      throw error;
+    }
+  }
+
   release(): void {
     if (!this.open) return;
     this.open = false;
+    if (this.isHeld()) rmSync(this.path, { force: true });
     closeSync(this.fd);
-    rmSync(this.path, { force: true });
   }
+}
+
+function line(value: string): string {
+  if (!oidPattern.test(value)) throw new CheckpointsError('store-broken', `Not an object id: ${value}`);
+  return `${value}\n`;
 }
 
 function readLoose(path: string): string | null {

@@ -3,7 +3,6 @@ import { CheckpointsError } from '../core/errors';
 import type { Config } from '../core/config';
 import { isWhole } from '../core/files-facet';
 import type { Change, Checkpoint, CheckpointId } from '../core/model';
-import { pathsKept } from '../core/record';
 import type {
   AdoptRequest,
   ApplyRequest,
@@ -18,13 +17,16 @@ import type {
 } from '../core/ports';
 import { adoptAll } from './adopt';
 import { applyFiles, recoverRestore } from './apply';
-import { baseMessage, decodeBase, emptyBase, type Base, type BaseState } from './base';
+import { baseMessage, type Base, type BaseState } from './base';
+import { BaseRef, nextBase, previousFrom } from './base-ref';
 import { normalisePaths } from './capture';
+import { captureFacts } from './capture-facts';
 import { describeChanges } from './changes';
+import { CheckpointRefs, checkpointRefs, withCommit } from './checkpoint-refs';
 import { diagnose } from './doctor';
 import { Exclusions } from './exclusions';
 import { deadForkMark, removeForkMark, writeForkMark } from './fork-mark';
-import { Fetched, type FetchedRef } from './fetched';
+import { Fetched } from './fetched';
 import { removeJournal } from './journal';
 import { storeFailure, type Layout, type WorkspaceFile } from './layout';
 import { Leases, type Lease } from './leases';
@@ -34,7 +36,7 @@ import { ObjectReader } from './object-reader';
 import { consolidate, hasManyPacks } from './packing';
 import { hashObject, PackWriter } from './pack-writer';
 import { fsPath } from './path-bytes';
-import { checkpointMessage, decodeCheckpoint, encodeCommit } from './records';
+import { checkpointMessage, encodeCommit } from './records';
 import { refusals } from './refusals';
 import { isMissing, Refs } from './refs';
 import { runGit, safeFlags, storeEnv } from './run';
@@ -45,10 +47,7 @@ import { Trees, type Leaf } from './trees';
 import type { UserRepo } from './user-repo';
 import { watchRefs } from './watch';
 
-export const checkpointRefs = 'refs/checkpoints/';
-export const baseRef = 'refs/base';
 type Compose = Parameters<SnapshotStore['capture']>[1];
-const idPattern = /^cp_[0-9a-z]{26}$/;
 
 /** The store of one workspace over a bare git repository: refs are the truth. */
 export class GitStore implements SnapshotStore {
@@ -59,6 +58,8 @@ export class GitStore implements SnapshotStore {
   readonly leases: Leases;
   readonly syncState: SyncState;
   readonly fetched: Fetched;
+  readonly checkpoints: CheckpointRefs;
+  readonly base: BaseRef;
   private readonly snapshots: Snapshots;
   private queue: Promise<unknown> = Promise.resolve();
   private chores: Promise<unknown> = Promise.resolve();
@@ -82,6 +83,9 @@ export class GitStore implements SnapshotStore {
     const newWriter = (): PackWriter => this.newWriter();
     this.syncState = new SyncState(this.refsOf, this.reader, newWriter);
     this.fetched = new Fetched({ refs: this.refsOf, reader: this.reader, state: this.syncState, newWriter, log });
+    const { refsOf: refs, reader, fetched } = this;
+    this.checkpoints = new CheckpointRefs({ refs, reader, fetched, newWriter, log });
+    this.base = new BaseRef(refs, reader, newWriter);
   }
 
   /** What `open` found out about the user's repository. */
@@ -118,7 +122,7 @@ export class GitStore implements SnapshotStore {
     const named = request.paths ? normalisePaths(this.root, request.paths) : null;
     let snapshot: Snapshot | null = null;
     for (let attempt = 0; attempt < 40; attempt++) {
-      const base = await this.readBase();
+      const base = await this.base.read();
       const fast = named !== null && base !== null;
       if (!fast && snapshot === null) await this.settled(request.exclusive === true);
       if (fast) snapshot = await this.snapshots.paths(base, named, this.config(), writer);
@@ -128,11 +132,11 @@ export class GitStore implements SnapshotStore {
           ...(named?.inside ?? []),
         ]);
       const previous = await this.previousOf(base);
-      const facts = await this.facts(snapshot, base, previous);
+      const facts = await captureFacts(this.trees, snapshot, base, previous);
       // Planning a restore reads the files as they are now: a merge needs their content.
       if (request.exclusive) await writer.flush();
       const checkpoint = await compose(facts);
-      const state = this.nextBase(base, snapshot, facts, checkpoint, named?.inside ?? []);
+      const state = nextBase(base, snapshot, facts, checkpoint, named?.inside ?? []);
       const commits = this.addCommits(writer, snapshot.tree, checkpoint, state);
       await writer.flush();
       const published = await this.publish(base, commits, checkpoint?.id ?? null);
@@ -174,10 +178,10 @@ export class GitStore implements SnapshotStore {
       return this.sharing('look', 10_000, signal, async () => {
         await this.settled(false);
         const writer = this.newWriter();
-        const base = await this.readBase();
+        const base = await this.base.read();
         const snapshot = await this.snapshots.scan(base, this.config(), writer, signal, []);
         await writer.flush();
-        return this.facts(snapshot, base, await this.previousOf(base));
+        return captureFacts(this.trees, snapshot, base, await this.previousOf(base));
       });
     });
   }
@@ -186,91 +190,20 @@ export class GitStore implements SnapshotStore {
   async catchUp(): Promise<void> {
     await this.settled(true);
     const writer = this.newWriter();
-    const snapshot = await this.snapshots.scan(await this.readBase(), this.config(), writer, undefined, []);
+    const snapshot = await this.snapshots.scan(await this.base.read(), this.config(), writer, undefined, []);
     await writer.flush();
     await this.snapshots.settle(snapshot, { fully: true });
-  }
-
-  private async readBase(): Promise<Base | null> {
-    const commit = this.refsOf.read(baseRef);
-    if (!commit) return null;
-    const object = await this.reader.read(commit);
-    // A lost base only costs a full scan.
-    return object?.type === 'commit' ? decodeBase(object.data, commit) : null;
   }
 
   /** The newest checkpoint; the base remembers it, unless it was deleted since. */
   private async previousOf(base: Base | null): Promise<CaptureFacts['previous']> {
     const known = base?.previous;
-    if (known && this.refsOf.read(checkpointRefs + known.id)) return known;
+    if (known && this.checkpoints.isOwn(known.id)) return known;
     for (const id of [...this.refs().keys()].sort().reverse()) {
       const [record] = await this.read([id]);
       if (record && isWhole(record)) return previousFrom(record);
     }
     return null;
-  }
-
-  private async facts(
-    snapshot: Snapshot,
-    base: Base | null,
-    previous: CaptureFacts['previous'],
-  ): Promise<CaptureFacts> {
-    const changed = previous ? await this.trees.diff(previous.tree, snapshot.tree) : null;
-    let uncertain: string[] = [];
-    // Only points of the fast lane since the last scan can be uncertain about anything.
-    if (snapshot.lane === 'scan' && base && Object.keys(base.named).length > 0) {
-      const since = changed && base.tree === previous?.tree ? changed : await this.trees.diff(base.tree, snapshot.tree);
-      uncertain = since.map((c) => c.path).filter((path) => !(path in base.named));
-    }
-    const ids = [base?.newestId, previous?.id].filter((id): id is string => !!id).sort();
-    const { tree, lane, skipped, partial, emptyDirs, git } = snapshot;
-    const changes = changed ? summary(changed) : await this.everything(snapshot);
-    return {
-      tree,
-      lane,
-      changes,
-      skipped,
-      partial,
-      emptyDirs,
-      uncertain,
-      git,
-      previous,
-      base: base?.tree ?? null,
-      newestId: ids.at(-1) ?? null,
-    };
-  }
-
-  /** The first checkpoint: all files are new. */
-  private async everything({ tree, files }: Snapshot): Promise<CaptureFacts['changes']> {
-    const added = files ?? (await this.trees.count(tree));
-    return { added, modified: 0, deleted: 0, paths: await this.trees.first(tree, pathsKept) };
-  }
-
-  private nextBase(
-    base: Base | null,
-    snapshot: Snapshot,
-    facts: CaptureFacts,
-    checkpoint: Checkpoint | null,
-    named: string[],
-  ): BaseState {
-    const old = base ?? { ...emptyBase };
-    const seq = old.seq + 1;
-    const kept: Record<string, number> = {};
-    for (const [path, at] of Object.entries(old.named))
-      if (snapshot.lane === 'paths' || at > snapshot.startedAtSeq) kept[path] = at;
-    // A scan on behalf of named paths read them too, but the tool changes them right afterwards.
-    for (const path of named) kept[path] = seq;
-    return {
-      seq,
-      named: kept,
-      forced: snapshot.forced,
-      emptyDirs: snapshot.emptyDirs,
-      previous: checkpoint
-        ? previousFrom({ ...checkpoint, files: { ...checkpoint.files, tree: snapshot.tree } })
-        : facts.previous,
-      newestId: checkpoint?.id ?? facts.newestId,
-      git: snapshot.git,
-    };
   }
 
   private addCommits(
@@ -297,16 +230,12 @@ export class GitStore implements SnapshotStore {
     commits: { base: string; checkpoint: string | null },
     id: CheckpointId | null,
   ): Promise<boolean> {
-    const lock = await this.refsOf.lock(baseRef);
-    try {
-      if (this.refsOf.read(baseRef) !== (base?.commit ?? null)) return false;
-      this.refsOf.commit(lock, baseRef, commits.base);
-    } finally {
-      lock.release();
-    }
-    if (id && commits.checkpoint && !(await this.refsOf.swap(checkpointRefs + id, null, commits.checkpoint)))
-      throw new CheckpointsError('conflict', `The checkpoint ${id} exists already.`);
-    return true;
+    const ref = checkpointRefs + (id ?? '');
+    const moves = [this.base.move(base, commits.base)];
+    if (id && commits.checkpoint) moves.push({ ref, from: null, to: commits.checkpoint });
+    const other = await this.refsOf.swapInOrder(moves);
+    if (other === ref) throw new CheckpointsError('conflict', `The checkpoint ${id} exists already.`);
+    return other === null;
   }
 
   adopt(requests: readonly AdoptRequest[]): Promise<{ added: Checkpoint[]; known: Checkpoint[] }> {
@@ -316,40 +245,19 @@ export class GitStore implements SnapshotStore {
   }
 
   refs(): Map<CheckpointId, string> {
-    const found = this.refsOf.list(checkpointRefs, (ref) => this.log(`damaged ref ${ref}`));
-    for (const id of found.keys()) if (!idPattern.test(id)) found.delete(id);
-    return found;
+    return this.checkpoints.refs();
   }
 
   fetchedRefs(): Map<CheckpointId, string> {
-    const fetched = this.fetched.visible((id) => this.refsOf.read(checkpointRefs + id) !== null);
-    return new Map([...fetched].map(([id, { commit }]) => [id, commit]));
+    return this.checkpoints.fetchedRefs();
   }
 
   siblings(id: CheckpointId): CheckpointId[] {
-    const at = this.refsOf.read(checkpointRefs + id) ? null : this.fetched.find(id);
-    return at ? this.fetched.siblings(at.origin) : [...this.refs().keys()].sort();
+    return this.checkpoints.siblings(id);
   }
 
-  async read(ids: CheckpointId[]): Promise<Checkpoint[]> {
-    const all = ids.length > 50 ? this.refs() : null;
-    let others: Map<CheckpointId, FetchedRef> | null = null;
-    const records = await Promise.all(
-      ids.map(async (id) => {
-        const commit = all ? all.get(id) : idPattern.test(id) && this.refsOf.read(checkpointRefs + id);
-        if (!commit) {
-          const at = (others ??= this.fetched.visible(() => false)).get(id);
-          return at ? this.fetched.read(at) : null;
-        }
-        const object = await this.reader.read(commit);
-        if (object?.type !== 'commit') {
-          this.log(`lost commit of ${id}`);
-          return null;
-        }
-        return decodeCheckpoint(object.data, commit);
-      }),
-    );
-    return records.filter((record): record is Checkpoint => record !== null);
+  read(ids: CheckpointId[]): Promise<Checkpoint[]> {
+    return this.checkpoints.read(ids);
   }
 
   async update(
@@ -357,34 +265,14 @@ export class GitStore implements SnapshotStore {
     change: (checkpoint: Checkpoint) => Checkpoint,
     options: { exclusive?: boolean } = {},
   ): Promise<Checkpoint> {
-    if (options.exclusive) return this.updateLeased(id, change);
-    return this.sharing('update', 15_000, undefined, () => this.updateLeased(id, change));
-  }
-
-  /** For callers that hold the exclusive lease themselves. */
-  async updateLeased(id: CheckpointId, change: (checkpoint: Checkpoint) => Checkpoint): Promise<Checkpoint> {
-    const elsewhere = this.refsOf.read(checkpointRefs + id) ? null : this.fetched.find(id);
-    if (elsewhere) return this.fetched.update(elsewhere, change);
-    for (let attempt = 0; attempt < 40; attempt++) {
-      const [record] = await this.read([id]);
-      if (!record) throw new CheckpointsError('unknown-reference', `There is no checkpoint ${id}.`);
-      const next = change(record);
-      const writer = this.newWriter();
-      const time = Date.parse(record.createdAt);
-      const commit = writer.add('commit', encodeCommit(record.files.tree, checkpointMessage(next), time));
-      await writer.flush();
-      if (commit === record.files.commit || (await this.refsOf.swap(checkpointRefs + id, record.files.commit, commit)))
-        return withCommit(next, record.files.tree, commit);
-    }
-    throw new CheckpointsError('busy', 'Another process keeps changing this checkpoint. Try again.');
+    if (options.exclusive) return this.checkpoints.update(id, change);
+    return this.sharing('update', 15_000, undefined, () => this.checkpoints.update(id, change));
   }
 
   async remove(ids: CheckpointId[]): Promise<void> {
-    const own = ids.filter((id) => this.refsOf.read(checkpointRefs + id));
-    const others = new Set(ids.filter((id) => !own.includes(id)));
-    const fetched = others.size > 0 ? this.fetched.all().filter(({ id }) => others.has(id)) : [];
+    const fetched = this.checkpoints.fetchedAmong(ids);
     if (fetched.length > 0) await this.sharing('delete', 15_000, undefined, () => this.fetched.remove(fetched));
-    await this.refsOf.remove(own.map((id) => checkpointRefs + id));
+    await this.checkpoints.removeOwn(ids);
   }
 
   diff(from: string, to: string, paths: string[] = []): Promise<FileChange[]> {
@@ -468,20 +356,6 @@ export class GitStore implements SnapshotStore {
     } finally {
       lease?.release();
     }
-  }
-
-  /** After a restore the workspace is known exactly: that is the next base. */
-  async setBase(tree: string, emptyDirs: (before: string[]) => string[]): Promise<void> {
-    for (let attempt = 0; attempt < 40; attempt++) {
-      const base = await this.readBase();
-      const { tree: _tree, commit: _commit, ...old } = base ?? { ...emptyBase, tree, commit: '' };
-      const state: BaseState = { ...old, seq: old.seq + 1, named: {}, emptyDirs: emptyDirs(old.emptyDirs) };
-      const writer = this.newWriter();
-      const commit = writer.add('commit', encodeCommit(tree, baseMessage(state), Date.now()));
-      await writer.flush();
-      if (await this.refsOf.swap(baseRef, base?.commit ?? null, commit)) return;
-    }
-    throw new CheckpointsError('busy', 'Another process keeps capturing. Try again.');
   }
 
   apply(request: ApplyRequest): Promise<ApplyResult> {
@@ -573,25 +447,4 @@ export class GitStore implements SnapshotStore {
     this.reader.close();
     this.snapshots.close();
   }
-}
-
-function summary(changed: FileChange[]): CaptureFacts['changes'] {
-  const added = changed.filter((change) => change.before === null).length;
-  const deleted = changed.filter((change) => change.after === null).length;
-  const paths = changed.slice(0, pathsKept).map((change) => change.path);
-  return { added, modified: changed.length - added - deleted, deleted, paths };
-}
-
-function previousFrom(record: Checkpoint): NonNullable<CaptureFacts['previous']> {
-  return {
-    id: record.id,
-    tree: record.files.tree,
-    session: record.session?.id ?? null,
-    turn: record.turn?.number ?? null,
-    trigger: record.trigger,
-  };
-}
-
-function withCommit(checkpoint: Checkpoint, tree: string, commit: string): Checkpoint {
-  return { ...checkpoint, files: { ...checkpoint.files, tree, commit } };
 }

@@ -1,10 +1,12 @@
 import * as vscode from 'vscode';
 import { CheckpointsError } from '../core/errors';
+import { previousOf } from './actions-compare';
+import type { Target } from './diff';
 import { type LineChange, activeSnapshotDiff, restoreChange } from './line-restore';
 import { pickCheckpoint, pickRoot, targetOf } from './picker';
 import { Root } from './root';
 import type { Services } from './services';
-import { isTreeNode } from './tree-nodes';
+import { isTreeNode, type FileNode, type FolderNode } from './tree-nodes';
 import { parseSnapshotUri } from './uris';
 
 export const restore = async ({ workspaces, flow }: Services, argument: unknown): Promise<boolean> => {
@@ -51,8 +53,10 @@ export const revertTurn = async ({ workspaces, flow }: Services, argument: unkno
  */
 export const restoreFile = async (services: Services, argument: unknown): Promise<boolean> => {
   const { workspaces, flow, gutter } = services;
-  if (isTreeNode(argument) && argument.type === 'file') return flow.restorePaths(argument, [argument.change.path]);
-  if (isTreeNode(argument) && argument.type === 'folder') return flow.restorePaths(argument, [argument.path]);
+  if (isTreeNode(argument) && argument.type === 'file')
+    return flow.restorePaths(await holderOf(argument), [argument.change.path]);
+  if (isTreeNode(argument) && argument.type === 'folder')
+    return flow.restorePaths(await holderOf(argument), [argument.path]);
   const diff = activeSnapshotDiff();
   const file =
     diff === undefined
@@ -73,6 +77,14 @@ export const restoreFile = async (services: Services, argument: unknown): Promis
       ? gutter.target
       : await pickCheckpoint(workspaces, `Restore ${path} from…`, (candidate) => candidate.root === root);
   return target === undefined ? false : flow.restorePaths(target, [path]);
+};
+
+/** What its checkpoint no longer has is brought back from the one before. */
+const holderOf = async (node: FileNode | FolderNode): Promise<Target> => {
+  const changes = node.type === 'file' ? [node.change] : node.changes;
+  const isGone = changes.every(({ status }) => status === 'deleted');
+  const previous = isGone ? await previousOf(node) : undefined;
+  return previous === undefined ? node : { root: node.root, checkpoint: previous };
 };
 
 /** Called by VS Code's inline change view with the file, all changes of this provider and the one in view. */

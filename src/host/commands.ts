@@ -50,6 +50,7 @@ const table = ({ services, timeline, setViewAsTree }: CommandOptions): Record<Ow
   [commands.openChanges]: (node) => compare.openChanges(node),
   [commands.openFile]: (node) => compare.openFile(services, node),
   [commands.restoreFile]: (place) => restore.restoreFile(services, place),
+  [commands.restoreFolder]: (node) => restore.restoreFile(services, node),
   [commands.restoreSelectedLines]: () => restoreSelectedLines(),
   [commands.restoreChange]: (uri, changes, index) => restore.restoreThisChange(services, uri, changes, index),
   [commands.showInGutter]: (target) => restore.showInGutter(services, target),

@@ -27,6 +27,7 @@ export const commands = {
   compareTurn: 'opencodeCheckpoints.compareTurn',
   openFileDiff: 'opencodeCheckpoints.openFileDiff',
   restoreFile: 'opencodeCheckpoints.restoreFile',
+  restoreFolder: 'opencodeCheckpoints.restoreFolder',
   restoreSelectedLines: 'opencodeCheckpoints.restoreSelectedLines',
   restoreChange: 'opencodeCheckpoints.restoreChange',
   showInGutter: 'opencodeCheckpoints.showInGutter',

@@ -28,24 +28,26 @@ export const triggerNames: Record<Trigger, string> = {
   import: 'Imported',
 };
 
+const number = (count: number): string => count.toLocaleString('en');
+
 export const plural = (count: number, one: string, many = `${one}s`): string =>
-  `${count.toLocaleString('en')} ${count === 1 ? one : many}`;
+  `${number(count)} ${count === 1 ? one : many}`;
 
 /** "+2 ~3 −1": files added, modified, deleted since the checkpoint before. Empty when nothing changed. */
 export const counts = (files: { added: number; modified: number; deleted: number }): string =>
   [
-    files.added > 0 ? `+${files.added}` : '',
-    files.modified > 0 ? `~${files.modified}` : '',
-    files.deleted > 0 ? `−${files.deleted}` : '',
+    files.added > 0 ? `+${number(files.added)}` : '',
+    files.modified > 0 ? `~${number(files.modified)}` : '',
+    files.deleted > 0 ? `−${number(files.deleted)}` : '',
   ]
     .filter((part) => part !== '')
     .join(' ');
 
 export const countsInWords = (files: { added: number; modified: number; deleted: number }): string => {
   const parts = [
-    files.added > 0 ? `${files.added} added` : '',
-    files.modified > 0 ? `${files.modified} modified` : '',
-    files.deleted > 0 ? `${files.deleted} deleted` : '',
+    files.added > 0 ? `${number(files.added)} added` : '',
+    files.modified > 0 ? `${number(files.modified)} modified` : '',
+    files.deleted > 0 ? `${number(files.deleted)} deleted` : '',
   ].filter((part) => part !== '');
   return parts.length === 0 ? 'no changes' : parts.join(', ');
 };
@@ -54,8 +56,8 @@ export const countsInWords = (files: { added: number; modified: number; deleted:
 export const lineCounts = (change: Change): string => {
   if (change.binary) return 'binary';
   const parts = [
-    change.additions > 0 ? `+${change.additions}` : '',
-    change.deletions > 0 ? `−${change.deletions}` : '',
+    change.additions > 0 ? `+${number(change.additions)}` : '',
+    change.deletions > 0 ? `−${number(change.deletions)}` : '',
   ];
   return parts.filter((part) => part !== '').join(' ');
 };

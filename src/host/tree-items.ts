@@ -172,7 +172,7 @@ const fileItem = (node: FileNode): vscode.TreeItem => {
     .filter((part) => part !== '')
     .join(' · ');
   item.tooltip = `${change.from === undefined ? change.path : `${change.from} → ${change.path}`} · ${change.status}`;
-  item.contextValue = 'file';
+  item.contextValue = change.status === 'deleted' ? 'deletedFile' : 'file';
   item.command = { command: commands.openChanges, title: 'Open Changes', arguments: [node] };
   item.accessibilityInformation = { label: `${change.path}, ${change.status}, ${lineCounts(change)}` };
   return item;

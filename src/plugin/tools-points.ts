@@ -1,10 +1,11 @@
-import { relative, resolve, sep } from 'node:path';
 import type { WorkspaceApi } from '../core/api';
 import { ancestors } from '../core/lineage';
 import { LineageReader } from '../core/lineage-reader';
 import type { Change, Checkpoint } from '../core/model';
+import type { Original } from '../core/originals';
 import { oneLine, shorten } from '../core/text';
 import { flag, optionalCount, optionalObject, optionalText, refused, requiredText } from './arguments';
+import { belowRoot, firstVersion, firstVersions } from './first-version';
 import { input, placeOf, text, type Toolbox, type ToolSpec } from './tool-spec';
 
 const patchLength = 12_000;
@@ -31,9 +32,16 @@ export function pointTools(box: Toolbox): ToolSpec[] {
     {
       name: 'checkpoint_list',
       core: true,
-      description: 'List checkpoints, newest first: of this session and those it was forked from, or all.',
-      input: input({ limit: { type: 'integer' }, search: text(), all: { type: 'boolean' } }),
+      description:
+        'List checkpoints, newest first: of this session and those it was forked from, or all; or the first version of each file this session changed.',
+      input: input({
+        limit: { type: 'integer' },
+        search: text(),
+        all: { type: 'boolean' },
+        originals: { type: 'boolean' },
+      }),
       run: async (args, call) => {
+        if (flag(args, 'originals')) return originalsText(await firstVersions(box, call.session));
         const limit = optionalCount(args, 'limit', 200) ?? 50;
         const search = optionalText(args, 'search');
         const found = await (await open()).list(search === undefined ? {} : { search });
@@ -45,13 +53,18 @@ export function pointTools(box: Toolbox): ToolSpec[] {
     {
       name: 'checkpoint_diff',
       core: true,
-      description: 'What changed from one checkpoint to another, or to the working files when "to" is left out.',
-      input: input({ from: text('id, name, latest, latest~N'), to: text(), path: text('file or folder') }, ['from']),
-      run: async (args) => {
+      description:
+        'What changed from one checkpoint to another, or to the working files when "to" is left out. With "path" alone: since the first version of that file in this session.',
+      input: input({ from: text('id, name, latest, latest~N'), to: text(), path: text('file or folder') }),
+      run: async (args, call) => {
         const workspace = await open();
-        const path = optionalText(args, 'path');
-        const paths = path === undefined ? undefined : [belowRoot(workspace.root, box.companion.directory, path)];
-        const from = requiredText(args, 'from', 'latest');
+        const given = optionalText(args, 'path');
+        const path = given === undefined ? undefined : belowRoot(workspace, box, given);
+        const from =
+          optionalText(args, 'from') ??
+          (path === undefined ? null : (await firstVersion(box, call.session, path)).checkpoint) ??
+          requiredText(args, 'from', 'latest');
+        const paths = path === undefined ? undefined : [path];
         const result = await workspace.diff(from, optionalText(args, 'to'), { paths, patch: true });
         const head = `${result.from} -> ${result.to ?? 'working files'}: ${result.changes.length} changed\n`;
         return head + namesText(result.changes) + patchText(result.patch ?? '');
@@ -140,6 +153,16 @@ function listText(found: readonly Checkpoint[], limit: number, all: boolean): st
   return `Checkpoints (${found.length}):\n\n| ID | Name | Messages | Created | Git | Task |\n|---|---|---|---|---|---|\n${rows.join('\n')}${more}`;
 }
 
+function originalsText(originals: readonly Original[]): string {
+  if (originals.length === 0) return 'This session has changed no file yet.';
+  const rows = originals.map(({ path, existed, size, createdAt, checkpoint, change }) => {
+    const cells = [path, existed ? `${size ?? 0} bytes` : 'absent', createdAt, checkpoint, change?.status ?? 'same'];
+    return `| ${cells.map(cellText).join(' | ')} |`;
+  });
+  const head = '| File | Size | Saved | Checkpoint | Since |\n|---|---|---|---|---|';
+  return `First versions (${originals.length}):\n\n${head}\n${rows.join('\n')}`;
+}
+
 const cellText = (value: string): string => shorten(oneLine(value), 80).replaceAll('|', '\\|');
 
 const letters: Record<Change['status'], string> = {
@@ -164,11 +187,4 @@ function patchText(patch: string): string {
   if (patch.length <= patchLength) return `\n${patch}`;
   const cut = patch.lastIndexOf('\n', patchLength);
   return `\n${patch.slice(0, cut)}\n[cut: ${patch.length - cut} more characters; name a "path" to see less at once]`;
-}
-
-/** A path as the model knows it: from the session's folder, from the root, or whole. */
-function belowRoot(root: string, directory: string, path: string): string {
-  const below = relative(root, resolve(directory, path));
-  if (below.startsWith('..')) throw refused(`${path} is not in the workspace ${root}.`);
-  return below.split(sep).join('/');
 }

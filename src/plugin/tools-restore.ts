@@ -1,8 +1,8 @@
-import type { WorkspaceApi } from '../core/api';
 import { CheckpointsError } from '../core/errors';
 import type { Checkpoint, RestorePlan, RestoreResult, RestoreScope } from '../core/model';
 import { oneLine } from '../core/text';
-import { optionalScope, requiredText } from './arguments';
+import { optionalScope, optionalText, refused, requiredText, type Arguments } from './arguments';
+import { belowRoot, firstVersion } from './first-version';
 import { input, text, type CallContext, type Toolbox, type ToolSpec } from './tool-spec';
 import { reference } from './tools-points';
 
@@ -12,43 +12,52 @@ export function restoreTool(box: Toolbox): ToolSpec {
     name: 'checkpoint_restore',
     core: true,
     description:
-      'Take files and conversation back to a checkpoint; the user is asked first. The conversation continues in a new session.',
-    input: input(
-      {
-        checkpoint: text('id, name, latest, latest~N'),
-        scope: text('of files,conversation,task; default files,conversation'),
-      },
-      ['checkpoint'],
-    ),
+      'Take files and conversation back to a checkpoint; the user is asked first. The conversation continues in a new session. With "path" only that file or folder, here; with "path" alone the first version of that file in this session.',
+    input: input({
+      checkpoint: text('id, name, latest, latest~N'),
+      scope: text('of files,conversation,task; default files,conversation'),
+      path: text('file or folder'),
+    }),
     run: async (args, call) => {
-      const named = requiredText(reference(args), 'checkpoint', 'latest');
-      const given = optionalScope(args, 'scope');
+      const wanted = await wantedOf(box, args, call);
       const { workspace } = await box.companion.open();
-      const target = await workspace.resolve(named);
-      const scope = given ?? (target.session ? ['files', 'conversation'] : ['files']);
-      const plan = await workspace.plan(target.id, { scope });
-      const permission = await call.askToRestore({ checkpoint: target.id, summary: question(target, plan) });
-      if (permission === 'unavailable') return byHand(target, scope, plan);
+      const { target, scope, paths } = wanted;
+      const plan = await workspace.plan(target.id, { scope, paths });
+      const permission = await call.askToRestore({ checkpoint: target.id, summary: question(wanted, plan) });
+      if (permission === 'unavailable') return byHand(wanted, plan);
       if (permission === 'rejected')
         throw new CheckpointsError('cancelled', 'The user did not allow this restore. Nothing was changed.');
-      return perform(workspace, target, scope, call);
+      // The agent is at work on this very session: that is no reason to refuse.
+      const result = await workspace.restore(target.id, { scope, paths, force: true });
+      if (result.session) await call.openSession(result.session.id);
+      return restoredText(wanted, result);
     },
   };
 }
 
-async function perform(
-  workspace: WorkspaceApi,
-  target: Checkpoint,
-  scope: RestoreScope[],
-  call: CallContext,
-): Promise<string> {
-  // The agent is at work on this very session: that is no reason to refuse.
-  const result = await workspace.restore(target.id, { scope, force: true });
-  if (result.session) await call.openSession(result.session.id);
-  return restoredText(target, result);
+interface Wanted {
+  target: Checkpoint;
+  scope: RestoreScope[];
+  paths?: string[];
 }
 
-function question(target: Checkpoint, plan: RestorePlan): string {
+async function wantedOf(box: Toolbox, args: Arguments, call: CallContext): Promise<Wanted> {
+  const { workspace } = await box.companion.open();
+  const given = optionalScope(args, 'scope');
+  const path = optionalText(args, 'path');
+  const named = optionalText(reference(args), 'checkpoint');
+  if (path === undefined) {
+    const target = await workspace.resolve(named ?? requiredText(args, 'checkpoint', 'latest'));
+    return { target, scope: given ?? (target.session ? ['files', 'conversation'] : ['files']) };
+  }
+  if (given && (given.length !== 1 || given[0] !== 'files'))
+    throw refused('With "path" only files come back: leave "scope" out.');
+  const below = belowRoot(workspace, box, path);
+  const target = await workspace.resolve(named ?? (await firstVersion(box, call.session, below)).checkpoint);
+  return { target, scope: ['files'], paths: [below] };
+}
+
+function question({ target, paths }: Wanted, plan: RestorePlan): string {
   const count = (action: string): number => plan.entries.filter((entry) => entry.action === action).length;
   const parts: string[] = [];
   if (plan.scope.includes('files')) parts.push(`write ${count('write')} and delete ${count('delete')} files`);
@@ -57,22 +66,26 @@ function question(target: Checkpoint, plan: RestorePlan): string {
       `continue in a new session with ${plan.conversation.messageCount} of ${plan.conversation.currentCount ?? '?'} messages`,
     );
   if (plan.scope.includes('task')) parts.push('restore the task');
-  return `Restore "${oneLine(target.title)}": ${parts.join(', ')}`;
+  const what = [...(paths ?? []).map((path) => `${oneLine(path)} of `), `"${oneLine(target.title)}"`].join('');
+  return `Restore ${what}: ${parts.join(', ')}`;
 }
 
 /** Where OpenCode cannot ask, the user's own command line does. */
-function byHand(target: Checkpoint, scope: RestoreScope[], plan: RestorePlan): string {
+function byHand(wanted: Wanted, plan: RestorePlan): string {
+  const { target, scope, paths = [] } = wanted;
+  const only = paths.map((path) => ` --path '${path.replaceAll("'", `'\\''`)}'`).join('');
   return [
     'Nothing was changed: the user cannot be asked from here.',
-    question(target, plan),
+    question(wanted, plan),
     'Ask the user to run this in a terminal, in the project folder, or to restore it in VS Code:',
-    `  opencode-checkpoints restore ${target.id} --scope ${scope.join(',')}`,
+    `  opencode-checkpoints restore ${target.id} --scope ${scope.join(',')}${only}`,
   ].join('\n');
 }
 
-function restoredText(target: Checkpoint, result: RestoreResult): string {
+function restoredText({ target, paths }: Wanted, result: RestoreResult): string {
   const { session } = result;
-  const lines = [`Session restored to checkpoint: ${oneLine(target.title)}`, ''];
+  const what = paths ? `${paths.map(oneLine).join(', ')} restored from` : 'Session restored to';
+  const lines = [`${what} checkpoint: ${oneLine(target.title)}`, ''];
   if (result.restored.length + result.deleted.length > 0)
     lines.push(`Files: ${result.restored.length} restored, ${result.deleted.length} deleted.`);
   for (const { path, reason } of [...result.kept, ...result.skipped].slice(0, 20))

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { closeSync, existsSync, fsyncSync, openSync, readSync, renameSync, rmSync, statSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { CheckpointsError } from '../core/errors';
 import type { SyncOptions } from '../core/sync';
+import { syncFile } from '../git/sync-file';
 import { isMissing } from '../git/refs';
 import { runGit, safeFlags, storeEnv } from '../git/run';
 import type { Scratch } from './scratch';
@@ -26,12 +27,7 @@ export async function writeBundle(scratch: Scratch, path: string, options: SyncO
       signal: options.signal,
       timeoutMs: patience,
     });
-    const fd = openSync(temporary, 'r');
-    try {
-      fsyncSync(fd);
-    } finally {
-      closeSync(fd);
-    }
+    syncFile(temporary);
     renameSync(temporary, path);
     return statSync(path).size;
   } finally {

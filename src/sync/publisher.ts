@@ -9,7 +9,8 @@ import type { PackWriter } from '../git/pack-writer';
 import { lookAt, pushRefs, type PushJob, type RefMove } from './push';
 import type { Scratch } from './scratch';
 import { SessionSender } from './session-sender';
-import { checkpointRefs, type GitStore } from '../git/store';
+import { checkpointRefs } from '../git/checkpoint-refs';
+import type { GitStore } from '../git/store';
 import { isVanished, type Address } from './transport';
 import { checkpointRef, originName, placeOf, sessionRef, thisOrigin, type WireRef } from './wire';
 

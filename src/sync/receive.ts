@@ -1,15 +1,16 @@
-import { copyFileSync, linkSync, openSync, closeSync, fsyncSync, existsSync, renameSync } from 'node:fs';
+import { copyFileSync, linkSync, existsSync, renameSync } from 'node:fs';
 import { randomBytes } from 'node:crypto';
 import { basename, join } from 'node:path';
 import { CheckpointsError } from '../core/errors';
 import type { Checkpoint } from '../core/model';
+import { syncFile } from '../git/sync-file';
 import { readForeign, refOf, sourceOf, fetchedSessionRefs, type FetchedRef } from '../git/fetched';
 import { examineTree, type KnownTrees } from './foreign-tree';
 import { ObjectReader } from '../git/object-reader';
 import { runGit, safeFlags, storeEnv } from '../git/run';
 import type { Scratch } from './scratch';
 import { readSession } from '../git/session-store';
-import { checkpointRefs, type GitStore } from '../git/store';
+import type { GitStore } from '../git/store';
 import { Trees } from '../git/trees';
 import { maxRecordBytes } from '../git/untrusted-record';
 import type { WireRef } from './wire';
@@ -40,7 +41,7 @@ export async function compare(store: GitStore, refs: readonly WireRef[], own: st
     const key = `${ref.origin}/${ref.id}`;
     const here = present.get(key);
     // A copy of what this workspace has itself tells nothing new.
-    if (store.refsOf.read(checkpointRefs + ref.id)) offer.unchanged += 1;
+    if (store.checkpoints.isOwn(ref.id)) offer.unchanged += 1;
     else if (here && (here.commit === ref.oid || sourceOf(await store.fetched.read(here)) === ref.oid))
       offer.unchanged += 1;
     else if (!here && deleted[key] === ref.oid) offer.deletedHere += 1;
@@ -199,12 +200,7 @@ function letIn(store: GitStore, pack: string): void {
     const target = join(folder, basename(pack) + end);
     const temporary = join(folder, `tmp_pack_${randomBytes(8).toString('hex')}`);
     linkOrCopy(pack + end, temporary);
-    const fd = openSync(temporary, 'r');
-    try {
-      fsyncSync(fd);
-    } finally {
-      closeSync(fd);
-    }
+    syncFile(temporary);
     renameSync(temporary, target);
   }
 }

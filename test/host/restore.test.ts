@@ -2,6 +2,8 @@ import * as assert from 'node:assert/strict';
 import * as vscode from 'vscode';
 import type { Checkpoint } from '../../src/core/model';
 import { commands } from '../../src/host/ids';
+import type { FileNode, FolderNode } from '../../src/host/tree-nodes';
+import { Workspaces } from '../../src/host/workspaces';
 import {
   activate,
   activeTab,
@@ -9,6 +11,7 @@ import {
   closeEditors,
   eventually,
   exists,
+  opener,
   read,
   remove,
   run,
@@ -203,6 +206,35 @@ describe('restoring', () => {
     assert.equal(asked[0]?.message, 'Restored: 1 file written.');
     assert.equal(read('README.md'), '# Sample\n');
     assert.equal(exists('later.txt'), true);
+  });
+
+  it('brings back what a checkpoint no longer has, from the one before it', async () => {
+    write('old/a.txt', 'a\n');
+    await withStore((api) => api.create({ name: 'With all' }));
+    remove('keep.txt');
+    remove('old');
+    const checkpoint = await withStore((api) => api.create({ name: 'Without two' }));
+    const workspaces = new Workspaces(opener());
+    const root = (await workspaces.all()).find(({ name }) => name === 'project');
+    assert.ok(root);
+    const gone = (path: string) => ({ path, status: 'deleted', additions: 0, deletions: 1, binary: false }) as const;
+    const row = { root, checkpoint, parent: undefined };
+    const file: FileNode = { ...row, type: 'file', change: gone('keep.txt'), showFolder: true };
+    const folder: FolderNode = { ...row, type: 'folder', path: 'old', label: 'old', changes: [gone('old/a.txt')] };
+    const asked = [
+      ...(await answering([], () => run(commands.restoreFile, file))),
+      ...(await answering([], () => run(commands.restoreFolder, folder))),
+    ];
+    assert.deepEqual(
+      asked.map(({ message }) => message),
+      ['Restored: 1 file written.', 'Restored: 1 file written.'],
+    );
+    assert.equal(read('keep.txt'), 'one\n');
+    assert.equal(read('old/a.txt'), 'a\n');
+    assert.equal(read('README.md'), '# Broken\n');
+    remove('old');
+    await workspaces.close();
+    workspaces.dispose();
   });
 
   it('asks once more before a mass deletion', async () => {

@@ -86,6 +86,41 @@ describe.each(generations)("the agent's tools on OpenCode %s", (generation) => {
     expect(answered).toContain('The user did not allow this restore');
   });
 
+  it('knows the first version of each file that its session changed, and brings one back', async () => {
+    const { server } = rig;
+    await writeFile(join(server.workspace, 'code.txt'), 'before the session\n');
+    const session = await server.createSession('Originals');
+    await server.turn(session, 'change it twice', [
+      { tools: [write('code.txt', 'first change\n')] },
+      { tools: [write('code.txt', 'second change\n')] },
+      { tools: [write('made.txt', 'made here\n')] },
+      { text: 'Changed.' },
+    ]);
+    await server.prompt(session, 'take the file back', [
+      { tools: [call('checkpoint_list', { originals: true }), call('checkpoint_diff', { path: 'code.txt' })] },
+      { tools: [call('checkpoint_diff', { path: 'nowhere.txt' }), call('checkpoint_diff', {})] },
+      { tools: [call('checkpoint_restore', { path: 'code.txt', scope: 'conversation' })] },
+      { tools: [call('checkpoint_restore', { path: 'code.txt' })] },
+      { text: 'Back.' },
+    ]);
+    const asked = await question(session);
+    expect(await file()).toBe('second change\n');
+    await server.answer(session, asked.id, 'once');
+    await server.idle(session);
+    const [list, diff, foreign, nothing, scope, restored] = rig.answers();
+    expect(list).toMatch(/^First versions \(2\):/);
+    expect(list).toMatch(/\| code\.txt \| 19 bytes \| \d{4}-[^|]+ \| cp_[0-9a-z]{26} \| modified \|/);
+    expect(list).toMatch(/\| made\.txt \| absent \| .* \| added \|/);
+    expect(diff).toContain('-before the session\n+second change\n');
+    expect(foreign).toContain('nowhere.txt is not among the files that this session changed');
+    expect(nothing).toContain('"from" is missing');
+    expect(scope).toContain('With "path" only files come back');
+    expect(restored).toMatch(/^code\.txt restored from checkpoint: /);
+    expect(await file()).toBe('before the session\n');
+    expect(await readFile(join(server.workspace, 'made.txt'), 'utf8')).toBe('made here\n');
+    expect(restored).not.toContain('New session ID');
+  });
+
   it('answers bad arguments so that a model can do better', async () => {
     const { server } = rig;
     const session = await server.createSession('Bad arguments');

@@ -1,12 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  attribute,
-  hasAllPaths,
-  unsurelyChanged,
-  userChanged,
-  type AttributionOptions,
-} from '../../src/core/attribution';
+import { attribute, hasAllPaths, usersChanges, type AttributionOptions } from '../../src/core/attribution';
 import type { Checkpoint } from '../../src/core/model';
 import { Records, type RecordInput } from './records';
 
@@ -217,7 +211,7 @@ describe('who changed a path last', () => {
   it('is unsure of what changed while an agent worked on something else', () => {
     const unsure = (lines: Line[], now: string[] = [], options: AttributionOptions = {}): string[] => {
       const paths = new Set([...lines.flatMap(([, , changed]) => changed), ...now]);
-      return [...unsurelyChanged(history(...lines), new Set(now), paths, options)];
+      return [...usersChanges(history(...lines), new Set(now), paths, options).unsure];
     };
     const start: Line = ['manual', null, []];
     // Between two points of one turn calls may have been made that left no point of their own.
@@ -240,10 +234,9 @@ describe('who changed a path last', () => {
     expect(unsure(two, ['mine.ts'], { running: new Set() })).toEqual([]);
   });
 
-  it('userChanged is exactly what was attributed to the user', () => {
-    expect(userChanged(history(...turnOfA), new Set(['a.ts', 'new.ts']), ['a.ts', 'b.ts', 'new.ts'])).toEqual(
-      new Set(['a.ts', 'new.ts']),
-    );
+  it('the changes of the user are exactly what was attributed to them', () => {
+    const { yours } = usersChanges(history(...turnOfA), new Set(['a.ts', 'new.ts']), ['a.ts', 'b.ts', 'new.ts']);
+    expect(yours).toEqual(new Set(['a.ts', 'new.ts']));
   });
 });
 
@@ -279,7 +272,8 @@ describe('a random afternoon', () => {
         working = true;
       }
     }
-    return { last, yours: userChanged(points, dirty, last.keys(), { running: new Set(working ? ['a'] : []) }) };
+    const { yours } = usersChanges(points, dirty, last.keys(), { running: new Set(working ? ['a'] : []) });
+    return { last, yours };
   }
 
   const path = fc.constantFrom('p', 'q', 'r', 's', 't', 'u', 'v');

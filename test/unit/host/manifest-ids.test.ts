@@ -83,7 +83,8 @@ describe('package.json and the code', () => {
   it('let untrusted folders look, and no more', () => {
     const writing = [
       ...[commands.create, commands.createNamed, commands.restore, commands.undo, commands.redo, commands.revertTurn],
-      ...[commands.restoreFile, commands.restoreSelectedLines, commands.restoreChange, commands.applyPlan],
+      ...[commands.restoreFile, commands.restoreFolder, commands.restoreSelectedLines, commands.restoreChange],
+      commands.applyPlan,
       ...[commands.rename, commands.describe, commands.pin, commands.unpin, commands.delete, commands.clearSession],
       ...[commands.cleanUp, commands.doctor, commands.forkSession, commands.openSession, commands.startServer],
       ...[commands.editTask, commands.editTaskRow, commands.addTaskItem, commands.removeTaskItem, commands.restoreTask],

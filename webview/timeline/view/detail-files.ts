@@ -41,7 +41,7 @@ export function filesSection(details: TimelineDetails, context: FilesContext): T
       changes.length === 0
         ? nothing
         : html`<ul class="files">
-            ${shown.map((change) => fileRow(change, checkpoint.id, largest, context.act))}
+            ${shown.map((change) => fileRow(change, details, largest, context.act))}
           </ul>`
     }
     ${
@@ -61,7 +61,12 @@ export function filesSection(details: TimelineDetails, context: FilesContext): T
   </section>`;
 }
 
-function fileRow(change: Change, id: string, largest: number, act: FilesContext['act']): TemplateResult {
+function fileRow(
+  change: Change,
+  { checkpoint: { id }, previous }: TimelineDetails,
+  largest: number,
+  act: FilesContext['act'],
+): TemplateResult {
   const { path, from, status, additions, deletions, binary } = change;
   const { folder, name } = splitPath(path);
   const { letter, label } = letters[status];
@@ -93,11 +98,25 @@ Open changes since the previous checkpoint"
     </button>
     <span class="file-actions">
       ${action('compare-changes', 'Compare with working file', { type: 'openDiff', id, path, against: 'working' })}
-      ${action('go-to-file', 'Open file', { type: 'openFile', path })}
-      ${action('discard', 'Restore this file…', { type: 'restore', id, scope: ['files'], paths: [path] })}
+      ${
+        // A file that this checkpoint no longer has is brought back from the one before.
+        status === 'deleted' && previous !== null
+          ? action('discard', 'Bring this file back…', restoreOf(previous, path))
+          : [
+              action('go-to-file', 'Open file', { type: 'openFile', path }),
+              action('discard', 'Restore this file…', restoreOf(id, path)),
+            ]
+      }
     </span>
   </li>`;
 }
+
+const restoreOf = (id: string, path: string): TimelineAction => ({
+  type: 'restore',
+  id,
+  scope: ['files'],
+  paths: [path],
+});
 
 /** Length by the logarithm, so that one generated file does not flatten all others; never less than can be seen. */
 function changeBar(additions: number, deletions: number, largest: number): TemplateResult {

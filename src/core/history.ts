@@ -1,0 +1,98 @@
+import type { DiffOptions, DiffResult, ListFilter } from './api';
+import { CheckpointsError } from './errors';
+import { comparable, hasFiles, isWhole } from './files-facet';
+import { matches } from './filter';
+import type { Change, Checkpoint, CheckpointId } from './model';
+import type { QueryIndex, SnapshotStore } from './ports';
+import { parseReference, resolveReference } from './references';
+
+/** The checkpoints that are there, local and fetched, and what is in them. Changes nothing. */
+export class History {
+  constructor(
+    private readonly store: SnapshotStore,
+    /** Without it, lists are read from the store itself. */
+    private readonly index: QueryIndex | null,
+  ) {}
+
+  async list(filter: ListFilter = {}): Promise<Checkpoint[]> {
+    const { index } = this;
+    if (index) {
+      await index.sync(this.refs(), (ids) => this.store.read(ids));
+      return index.query(filter);
+    }
+    const { limit, ...rest } = filter;
+    // The newest few need not be looked for among all.
+    if (Object.values(rest).every((value) => value === undefined)) return this.all(limit);
+    const found = (await this.all()).filter((checkpoint) => matches(checkpoint, filter));
+    return limit === undefined ? found : found.slice(0, limit);
+  }
+
+  /** Newest first. */
+  private async all(limit?: number): Promise<Checkpoint[]> {
+    const ids = [...this.refs().keys()].sort().reverse();
+    return this.store.read(ids.slice(0, limit));
+  }
+
+  /** Local and fetched ones: every id once. */
+  refs(): Map<CheckpointId, string> {
+    return new Map([...this.store.fetchedRefs(), ...this.store.refs()]);
+  }
+
+  async resolve(reference: string): Promise<Checkpoint> {
+    const parsed = parseReference(reference);
+    if (parsed.kind === 'text' && parsed.fullId && parsed.idPrefix) {
+      const [found] = await this.store.read([parsed.idPrefix]);
+      if (found) return found;
+    }
+    return resolveReference(reference, await this.list());
+  }
+
+  async diff(from?: string, to?: string, options: DiffOptions = {}): Promise<DiffResult> {
+    const left = await this.resolve(from ?? 'latest');
+    const right = to === undefined ? null : await this.resolve(to);
+    const without = [left, right].find((one) => one !== null && !hasFiles(one));
+    if (without) throw new CheckpointsError('no-files', `"${without.title}" comes from a program that kept no files.`);
+    const tree = right ? right.files.tree : (await this.store.peek()).tree;
+    const paths = comparable(right ? [left, right] : [left], options.paths);
+    const result =
+      paths?.length === 0
+        ? { changes: [], ...(options.patch ? { patch: '' } : {}) }
+        : await this.store.changes(left.files.tree, tree, { ...options, paths });
+    return { from: left.id, to: right?.id ?? null, ...result };
+  }
+
+  async changes(reference: string): Promise<Change[]> {
+    const checkpoint = await this.resolve(reference);
+    if (!hasFiles(checkpoint)) return [];
+    // What holds single files has nothing before it: all of them are new.
+    const previous = isWhole(checkpoint) ? await this.wholeBefore(checkpoint.id) : null;
+    const { changes } = await this.store.changes(previous?.files.tree ?? '', checkpoint.files.tree);
+    return changes;
+  }
+
+  private async wholeBefore(id: CheckpointId): Promise<Checkpoint | null> {
+    const older = this.store.siblings(id).filter((other) => other < id);
+    for (const other of older.reverse()) {
+      const [found] = await this.store.read([other]);
+      if (found && isWhole(found)) return found;
+    }
+    return null;
+  }
+
+  async cat(reference: string, path: string): Promise<Uint8Array> {
+    const checkpoint = await this.resolve(reference);
+    const version = await this.store.lookup(checkpoint.files.tree, path);
+    if (!version || version.mode === 0o40000)
+      throw new CheckpointsError('not-in-checkpoint', `${path} is not a file of the checkpoint "${checkpoint.title}".`);
+    return this.store.content(version);
+  }
+
+  async stat(reference: string, path: string): Promise<{ size: number; kind: 'file' | 'link' | 'folder' } | null> {
+    const checkpoint = await this.resolve(reference);
+    if (path === '') return { size: 0, kind: 'folder' };
+    const version = await this.store.lookup(checkpoint.files.tree, path);
+    if (!version) return null;
+    if (version.mode === 0o40000) return { size: 0, kind: 'folder' };
+    return { size: await this.store.size(version), kind: version.mode === 0o120000 ? 'link' : 'file' };
+  }
+}

@@ -1,0 +1,85 @@
+import { CheckpointsError } from '../core/errors';
+import type { Checkpoint } from '../core/model';
+import type { CaptureFacts, Previous } from '../core/ports';
+import { baseMessage, decodeBase, emptyBase, type Base, type BaseState } from './base';
+import type { ObjectReader } from './object-reader';
+import type { PackWriter } from './pack-writer';
+import { encodeCommit } from './records';
+import type { Refs } from './refs';
+import type { Snapshot } from './snapshots';
+
+const baseRef = 'refs/base';
+
+/** The base as the store keeps it. Between processes it decides which capture came first. */
+export class BaseRef {
+  constructor(
+    private readonly refs: Refs,
+    private readonly reader: ObjectReader,
+    private readonly newWriter: () => PackWriter,
+  ) {}
+
+  async read(): Promise<Base | null> {
+    const commit = this.refs.read(baseRef);
+    if (!commit) return null;
+    const object = await this.reader.read(commit);
+    // A lost base only costs a full scan.
+    return object?.type === 'commit' ? decodeBase(object.data, commit) : null;
+  }
+
+  /** From what was read to what follows it: somebody else may be first. */
+  move(from: Base | null, to: string): { ref: string; from: string | null; to: string } {
+    return { ref: baseRef, from: from?.commit ?? null, to };
+  }
+
+  /** After a restore the workspace is known exactly: that is the next base. */
+  async set(tree: string, emptyDirs: (before: string[]) => string[]): Promise<void> {
+    for (let attempt = 0; attempt < 40; attempt++) {
+      const base = await this.read();
+      const { tree: _tree, commit: _commit, ...old } = base ?? { ...emptyBase, tree, commit: '' };
+      const state: BaseState = { ...old, seq: old.seq + 1, named: {}, emptyDirs: emptyDirs(old.emptyDirs) };
+      const writer = this.newWriter();
+      const commit = writer.add('commit', encodeCommit(tree, baseMessage(state), Date.now()));
+      await writer.flush();
+      if ((await this.refs.swapInOrder([this.move(base, commit)])) === null) return;
+    }
+    throw new CheckpointsError('busy', 'Another process keeps capturing. Try again.');
+  }
+}
+
+/** What the next capture must know after this one. */
+export function nextBase(
+  base: Base | null,
+  snapshot: Snapshot,
+  facts: CaptureFacts,
+  checkpoint: Checkpoint | null,
+  named: string[],
+): BaseState {
+  const old = base ?? { ...emptyBase };
+  const seq = old.seq + 1;
+  const kept: Record<string, number> = {};
+  for (const [path, at] of Object.entries(old.named))
+    if (snapshot.lane === 'paths' || at > snapshot.startedAtSeq) kept[path] = at;
+  // A scan on behalf of named paths read them too, but the tool changes them right afterwards.
+  for (const path of named) kept[path] = seq;
+  return {
+    seq,
+    named: kept,
+    forced: snapshot.forced,
+    emptyDirs: snapshot.emptyDirs,
+    previous: checkpoint
+      ? previousFrom({ ...checkpoint, files: { ...checkpoint.files, tree: snapshot.tree } })
+      : facts.previous,
+    newestId: checkpoint?.id ?? facts.newestId,
+    git: snapshot.git,
+  };
+}
+
+export function previousFrom(record: Checkpoint): Previous {
+  return {
+    id: record.id,
+    tree: record.files.tree,
+    session: record.session?.id ?? null,
+    turn: record.turn?.number ?? null,
+    trigger: record.trigger,
+  };
+}
