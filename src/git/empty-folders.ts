@@ -36,6 +36,8 @@ export class EmptyFolders {
   private counts: bigint | null = null;
   /** Answers to what was asked while git looked at the files. */
   private early: Promise<Map<string, boolean>> | null = null;
+  /** The trees of all folders are being read; what fails is met again, and told, by whoever needs it. */
+  private priming: Promise<void> | null = null;
   /** git's answers about ignored folders, by path and rules. */
   private readonly answers = new Map<string, boolean>();
 
@@ -48,6 +50,7 @@ export class EmptyFolders {
   async find(tree: string, rules: IgnoreRules): Promise<string[]> {
     const empty: string[] = [];
     const strangers: string[] = [];
+    await this.priming;
     const top = this.list('');
     if (top) await this.walk('', top, tree, empty, strangers);
     this.fresh = null;
@@ -105,6 +108,8 @@ export class EmptyFolders {
     this.early = null;
     const fresh = new Map<string, Known | null>();
     this.fresh = fresh;
+    // A process that has looked at nothing yet would ask for each folder's tree by itself.
+    if (this.known.size === 0) await (this.priming = this.trees.primeBelow(tree).catch(() => undefined));
     let sliceEnds = Date.now() + 8;
     const walk = async (folder: string, oid: string): Promise<void> => {
       const found = folder === '' ? this.list('') : this.look(folder, oid);

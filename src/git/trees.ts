@@ -139,6 +139,23 @@ export class Trees {
     this.shapes = shapes;
   }
 
+  /** All of them below `root`, asked for level by level: one by one each answer would be waited for. What is missing is left out. */
+  async primeBelow(root: string): Promise<void> {
+    const shapes = new Map<string, Map<string, string>>();
+    const shapeOf = async (oid: string): Promise<void> => {
+      const known = this.foldersAtHand(oid);
+      const object = known ? null : await this.reader.read(oid);
+      if (known) shapes.set(oid, known);
+      else if (object?.type === 'tree') shapes.set(oid, parseFolders(object.data, this.oidBytes));
+    };
+    for (let level = [root]; level.length > 0;) {
+      await Promise.all(level.map(shapeOf));
+      const below = level.flatMap((oid) => [...(shapes.get(oid)?.values() ?? [])]);
+      level = [...new Set(below)].filter((oid) => !shapes.has(oid));
+    }
+    this.prime(shapes);
+  }
+
   async folders(oid: string): Promise<Map<string, string>> {
     return this.foldersAtHand(oid) ?? foldersOf(await this.entries(oid));
   }
