@@ -18,12 +18,23 @@ export class BaseRef {
     private readonly newWriter: () => PackWriter,
   ) {}
 
+  /** What this process made or read last: most often that is still the one. */
+  private last: Base | null = null;
+
   async read(): Promise<Base | null> {
     const commit = this.refs.read(baseRef);
     if (!commit) return null;
+    if (this.last?.commit === commit) return this.last;
     const object = await this.reader.read(commit);
     // A lost base only costs a full scan.
-    return object?.type === 'commit' ? decodeBase(object.data, commit) : null;
+    return (this.last = object?.type === 'commit' ? decodeBase(object.data, commit) : null);
+  }
+
+  /** It is the base once its ref is moved. */
+  add(writer: PackWriter, tree: string, state: BaseState): string {
+    const commit = writer.add('commit', encodeCommit(tree, baseMessage(state), Date.now()));
+    this.last = { ...state, tree, commit };
+    return commit;
   }
 
   /** From what was read to what follows it: somebody else may be first. */
@@ -38,7 +49,7 @@ export class BaseRef {
       const { tree: _tree, commit: _commit, ...old } = base ?? { ...emptyBase, tree, commit: '' };
       const state: BaseState = { ...old, seq: old.seq + 1, named: {}, emptyDirs: emptyDirs(old.emptyDirs) };
       const writer = this.newWriter();
-      const commit = writer.add('commit', encodeCommit(tree, baseMessage(state), Date.now()));
+      const commit = this.add(writer, tree, state);
       await writer.flush();
       if ((await this.refs.swapInOrder([this.move(base, commit)])) === null) return;
     }

@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto';
-import { closeSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import * as zlib from 'node:zlib';
 import { promisify } from 'node:util';
-import { syncAll } from './sync-file';
 import type { ObjectType } from './object-reader';
 
 export type HashName = 'sha1' | 'sha256';
@@ -66,7 +65,7 @@ export class PackWriter {
     const entries = await Promise.all(this.entries.values());
     this.entries = new Map();
     this.held = 0;
-    await writePack(this.objectsDir, entries, this.algorithm);
+    writePack(this.objectsDir, entries, this.algorithm);
   }
 }
 
@@ -83,7 +82,7 @@ function entryHeader(type: number, size: number): Buffer {
   return Buffer.from(bytes);
 }
 
-async function writePack(objectsDir: string, entries: Entry[], algorithm: HashName): Promise<void> {
+function writePack(objectsDir: string, entries: Entry[], algorithm: HashName): void {
   const header = Buffer.alloc(12);
   header.write('PACK', 0, 'latin1');
   header.writeUInt32BE(2, 4);
@@ -101,20 +100,9 @@ async function writePack(objectsDir: string, entries: Entry[], algorithm: HashNa
   const index = packIndex(rows, checksum, algorithm);
   const dir = join(objectsDir, 'pack');
   const base = join(dir, `pack-${checksum.toString('hex')}`);
-  const pack = new StagedFile(dir);
-  let idx: StagedFile | null = null;
-  try {
-    idx = new StagedFile(dir);
-    pack.write([content, checksum]);
-    idx.write([index]);
-    await syncAll([pack.fd, idx.fd]);
-    // The index makes a pack visible, so it comes last: a death in between leaves a file that maintenance sweeps.
-    pack.publish(`${base}.pack`);
-    idx.publish(`${base}.idx`);
-  } finally {
-    pack.discard();
-    idx?.discard();
-  }
+  // The index makes a pack visible, so it comes last: a death in between leaves a file that maintenance sweeps.
+  writeDurably(dir, `${base}.pack`, [content, checksum]);
+  writeDurably(dir, `${base}.idx`, [index]);
 }
 
 function packIndex(
@@ -140,32 +128,19 @@ function packIndex(
 }
 
 /** Temporary file in the same folder, synced, then renamed: it exists whole or not at all. */
-class StagedFile {
-  readonly fd: number;
-  private readonly path: string;
-  private state: 'open' | 'published' | 'discarded' = 'open';
-
-  constructor(folder: string) {
-    this.path = join(folder, `tmp_pack_${randomBytes(8).toString('hex')}`);
-    this.fd = openSync(this.path, 'wx', 0o444);
+function writeDurably(dir: string, target: string, parts: Buffer[]): void {
+  const temporary = join(dir, `tmp_pack_${randomBytes(8).toString('hex')}`);
+  const fd = openSync(temporary, 'wx', 0o444);
+  try {
+    for (const part of parts) for (let at = 0; at < part.length;) at += writeSync(fd, part, at);
+    fsyncSync(fd);
+  } catch (error) {
+    closeSync(fd);
+    rmSync(temporary, { force: true });
+    throw error;
   }
-
-  write(parts: Buffer[]): void {
-    for (const part of parts) for (let at = 0; at < part.length;) at += writeSync(this.fd, part, at);
-  }
-
-  publish(target: string): void {
-    closeSync(this.fd);
-    this.state = 'published';
-    renameSync(this.path, target);
-  }
-
-  discard(): void {
-    if (this.state !== 'open') return;
-    this.state = 'discarded';
-    closeSync(this.fd);
-    rmSync(this.path, { force: true });
-  }
+  closeSync(fd);
+  renameSync(temporary, target);
 }
 
 const crcTable = new Uint32Array(256).map((_, n) => {

@@ -1,6 +1,7 @@
 import {
   closeSync,
   fstatSync,
+  fsyncSync,
   mkdirSync,
   openSync,
   readFileSync,
@@ -12,7 +13,6 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { CheckpointsError } from '../core/errors';
-import { syncAll } from './sync-file';
 import { runGit, safeFlags, storeEnv } from './run';
 
 const oidPattern = /^[0-9a-f]{40}([0-9a-f]{24})?$/;
@@ -106,7 +106,6 @@ export class Refs {
         if (this.read(ref) !== from) return ref;
       }
       moves.forEach(({ to }, i) => locks[i]!.write(line(to)));
-      await syncAll(locks.map(({ fd }) => fd));
       moves.forEach(({ ref }, i) => locks[i]!.publish(join(this.gitDir, ref)));
       return null;
     } finally {
@@ -162,11 +161,12 @@ export class RefLock {
 
   constructor(
     private readonly path: string,
-    readonly fd: number,
+    private readonly fd: number,
   ) {}
 
   write(content: string): void {
     writeSync(this.fd, content);
+    fsyncSync(this.fd);
   }
 
   publish(target: string): void {

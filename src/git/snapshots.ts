@@ -164,8 +164,9 @@ export class Snapshots {
   }
 
   /** The base is referenced, so what it holds is in the store. */
-  private async known(tree: string, paths: Iterable<string>): Promise<Map<string, Leaf | null>> {
+  private async known(tree: string, paths: ReadonlySet<string>): Promise<Map<string, Leaf | null>> {
     const out = new Map<string, Leaf | null>();
+    await this.trees.warm(tree, paths);
     for (const path of paths) out.set(path, await this.trees.lookup(tree, path));
     return out;
   }

@@ -17,7 +17,7 @@ import type {
 } from '../core/ports';
 import { adoptAll } from './adopt';
 import { applyFiles, recoverRestore } from './apply';
-import { baseMessage, type Base, type BaseState } from './base';
+import type { Base, BaseState } from './base';
 import { BaseRef, nextBase, previousFrom } from './base-ref';
 import { normalisePaths } from './capture';
 import { captureFacts } from './capture-facts';
@@ -212,9 +212,8 @@ export class GitStore implements SnapshotStore {
     checkpoint: Checkpoint | null,
     state: BaseState,
   ): { base: string; checkpoint: string | null } {
-    const now = Date.now();
     return {
-      base: writer.add('commit', encodeCommit(tree, baseMessage(state), now)),
+      base: this.base.add(writer, tree, state),
       checkpoint: checkpoint
         ? writer.add('commit', encodeCommit(tree, checkpointMessage(checkpoint), Date.parse(checkpoint.createdAt)))
         : null,

@@ -156,6 +156,20 @@ export class Trees {
     this.prime(shapes);
   }
 
+  /** Reads what is on the way to these paths in one go, as far as it is known which trees those are. */
+  async warm(root: string, paths: Iterable<string>): Promise<void> {
+    const wanted = new Set<string>();
+    for (const path of paths) {
+      let oid: string | undefined = root;
+      for (const part of path.split('/')) {
+        if (oid === undefined) break;
+        if (this.entriesAtHand(oid) === null) wanted.add(oid);
+        oid = this.foldersAtHand(oid)?.get(part);
+      }
+    }
+    await Promise.all([...wanted].map((oid) => this.entries(oid)));
+  }
+
   async folders(oid: string): Promise<Map<string, string>> {
     return this.foldersAtHand(oid) ?? foldersOf(await this.entries(oid));
   }
