@@ -16,7 +16,7 @@ export async function writeAtomic(
   path: string,
   content: string | Uint8Array,
   mode = 0o600,
-  beforeRename?: () => Promise<void>,
+  beforeRename?: () => void | Promise<void>,
 ): Promise<void> {
   const temp = `${path}.tmp-${process.pid}-${randomBytes(6).toString('hex')}`;
   try {

@@ -1,4 +1,5 @@
-import { lstat, mkdir, readFile, readdir, realpath, rename, rm, stat } from 'node:fs/promises';
+import { lstatSync, readFileSync, realpathSync } from 'node:fs';
+import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { codeOf, writeAtomic } from './atomic-file';
 import { CheckpointsError } from './errors';
@@ -27,13 +28,16 @@ export class TaskFiles {
     return path.join(this.folder, stateFiles[file]);
   }
 
-  /** Null: there is none. What is no ordinary file, or far too large, reads as a text that is no task. */
-  async read(file: StateFile): Promise<string | null> {
+  /**
+   * Null: there is none. What is no ordinary file, or far too large, reads as a text that is no task. Read at once: an agent's tool
+   * call waits for it, and in a busy process every turn of the loop costs more than reading a small file.
+   */
+  read(file: StateFile): string | null {
     try {
-      if (!(await this.isInside())) return null;
-      const info = await lstat(this.pathOf(file));
+      if (!this.isInside()) return null;
+      const info = lstatSync(this.pathOf(file));
       if (!info.isFile() || info.size > largest) return '';
-      return await readFile(this.pathOf(file), 'utf8');
+      return readFileSync(this.pathOf(file), 'utf8');
     } catch (error) {
       if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return null;
       throw error;
@@ -42,18 +46,18 @@ export class TaskFiles {
 
   /** Makes the folder, with its own .gitignore. False: it would lie outside of the workspace. */
   async prepare(): Promise<boolean> {
-    if (!(await this.isInside())) return false;
+    if (!this.isInside()) return false;
     await mkdir(this.folder, { recursive: true });
     const ignore = path.join(this.folder, '.gitignore');
-    if (!(await exists(ignore))) await writeAtomic(ignore, '*\n', 0o644);
+    if (!exists(ignore)) await writeAtomic(ignore, '*\n', 0o644);
     return true;
   }
 
   /** `seen` is the content this replaces, as it was read; if somebody wrote meanwhile, `conflict`. */
   async write(file: StateFile, content: string, seen: string | null): Promise<void> {
     if (content === seen) return;
-    await writeAtomic(this.pathOf(file), content, 0o644, async () => {
-      if ((await this.read(file)) !== seen)
+    await writeAtomic(this.pathOf(file), content, 0o644, () => {
+      if (this.read(file) !== seen)
         throw new CheckpointsError('conflict', `${this.pathOf(file)} was edited meanwhile.`);
     });
   }
@@ -61,7 +65,7 @@ export class TaskFiles {
   /** Keeps what cannot be read, or was not meant to be edited, under another name; says which. */
   async setAside(file: StateFile, why: 'corrupt' | 'imported' | 'edited', now: number): Promise<string> {
     let aside = `${this.pathOf(file)}.${why}-${now}`;
-    while (await exists(aside)) aside = `${this.pathOf(file)}.${why}-${++now}`;
+    while (exists(aside)) aside = `${this.pathOf(file)}.${why}-${++now}`;
     await rename(this.pathOf(file), aside);
     return aside;
   }
@@ -69,9 +73,9 @@ export class TaskFiles {
   /** The three files; says which were there. What was set aside, and files of others, stay. */
   async remove(): Promise<string[]> {
     const removed: string[] = [];
-    if (!(await this.isInside())) return removed;
+    if (!this.isInside()) return removed;
     for (const file of Object.keys(stateFiles) as StateFile[]) {
-      if (!(await exists(this.pathOf(file)))) continue;
+      if (!exists(this.pathOf(file))) continue;
       await rm(this.pathOf(file), { force: true, recursive: true });
       removed.push(this.pathOf(file));
     }
@@ -93,24 +97,24 @@ export class TaskFiles {
   }
 
   /** Whether the folder is, or would be made, inside the workspace. */
-  private async isInside(): Promise<boolean> {
+  private isInside(): boolean {
     for (const folder of [this.folder, path.dirname(this.folder)]) {
       try {
-        const real = path.relative(this.root, await realpath(folder));
+        const real = path.relative(this.root, realpathSync.native(folder));
         return real !== '..' && !real.startsWith(`..${path.sep}`) && !path.isAbsolute(real);
       } catch (error) {
         // Not there yet: its parent decides. A link to nowhere is not there either, but must not be written through.
         if (codeOf(error) !== 'ENOENT' && codeOf(error) !== 'ENOTDIR') throw error;
-        if (await exists(folder)) return false;
+        if (exists(folder)) return false;
       }
     }
     return true;
   }
 }
 
-async function exists(file: string): Promise<boolean> {
+function exists(file: string): boolean {
   try {
-    await lstat(file);
+    lstatSync(file);
     return true;
   } catch (error) {
     if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return false;

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { readFile, rename } from 'node:fs/promises';
 import path from 'node:path';
 import { codeOf, sweepLeftovers, writeAtomic } from './atomic-file';
@@ -106,7 +107,7 @@ export class TaskStore {
       let found: HistoryEntry[] = [];
       if (!this.options.exportState || !(await this.files.prepare())) return { found, warnings };
       const { own } = await this.look(true);
-      let seen = await this.files.read('history');
+      let seen = this.files.read('history');
       if (seen !== null && !own.exported.includes(hash(seen))) {
         const read = readHistory(seen);
         found = read?.entries ?? [];
@@ -137,7 +138,7 @@ export class TaskStore {
   }> {
     const warnings: string[] = [];
     const own = await this.readOwn(warnings, repair);
-    const seen = this.options.exportState ? await this.files.read('state') : null;
+    const seen = this.options.exportState ? this.files.read('state') : null;
     if (seen === null || own.exported.includes(hash(seen)))
       return { own, seen, unreadable: false, loaded: { live: own.live, imported: false, warnings } };
     try {
@@ -154,7 +155,7 @@ export class TaskStore {
   private async readOwn(warnings: string[], repair: boolean): Promise<TaskFile> {
     let text: string;
     try {
-      text = await readFile(this.file, 'utf8');
+      text = readFileSync(this.file, 'utf8');
     } catch (error) {
       if (codeOf(error) === 'ENOENT') return { live: null, exported: [] };
       throw error;
@@ -190,7 +191,7 @@ export class TaskStore {
       return;
     }
     await this.files.write('state', texts.state, seen);
-    let page = await this.files.read('page');
+    let page = this.files.read('page');
     if (page !== null && !known.includes(hash(page)) && page !== texts.page && !page.includes(otherPage)) {
       warnings.push(`An edited handoff page is now ${await this.files.setAside('page', 'edited', this.now())}.`);
       page = null;
@@ -202,7 +203,7 @@ export class TaskStore {
   /** The state was read and is returned to whoever clears it; what others wrote beside it is kept. */
   private async unexport(known: readonly string[], warnings: string[]): Promise<void> {
     for (const file of ['history', 'page'] as const) {
-      const text = await this.files.read(file);
+      const text = this.files.read(file);
       if (text !== null && !known.includes(hash(text)) && !text.includes(otherPage))
         warnings.push(`What another program wrote is now ${await this.files.setAside(file, 'edited', this.now())}.`);
     }
