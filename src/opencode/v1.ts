@@ -72,8 +72,13 @@ export class V1Gateway implements SessionGateway {
   }
 
   async messages(session: string): Promise<SessionMessage[]> {
+    return (await this.whole(session)).messages;
+  }
+
+  /** What a session is and what was said in it: the one is needed to read the other. */
+  async whole(session: string): Promise<{ info: SessionInfo; messages: SessionMessage[] }> {
     const [info, messages] = await Promise.all([this.get(session), this.rawMessages(session)]);
-    return v1Messages(messages, info);
+    return { info, messages: v1Messages(messages, info) };
   }
 
   private async rawMessages(session: string): Promise<V1Message[]> {

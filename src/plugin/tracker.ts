@@ -7,6 +7,8 @@ import { turnAt, turnInfo, turnsOf } from '../core/turns';
 export interface SessionReader {
   get(session: string): Promise<SessionInfo>;
   messages(session: string): Promise<SessionMessage[]>;
+  /** Both, where that is less than asking for each. */
+  whole?(session: string): Promise<{ info: SessionInfo; messages: SessionMessage[] }>;
 }
 
 /** Where in its conversation a checkpoint belongs. */
@@ -145,8 +147,14 @@ export class SessionTracker {
     this.known.delete(session);
   }
 
-  private async read(session: string): Promise<Known> {
+  private async whole(session: string): Promise<{ info: SessionInfo; messages: SessionMessage[] }> {
+    if (this.reader.whole) return this.reader.whole(session);
     const [info, messages] = await Promise.all([this.reader.get(session), this.reader.messages(session)]);
+    return { info, messages };
+  }
+
+  private async read(session: string): Promise<Known> {
+    const { info, messages } = await this.whole(session);
     const before = this.known.get(session);
     const last = turnsOf(messages).at(-1);
     const known: Known = {

@@ -1,4 +1,4 @@
-import { isNote, type SessionGateway } from '../core/sessions';
+import { isNote } from '../core/sessions';
 import { V1Gateway } from '../opencode/v1';
 import { configFolder } from '../opencode/plugin-install';
 import { unseedIfShared } from '../opencode/plugin-seed';
@@ -46,7 +46,7 @@ const restorePermission = 'checkpoint_restore';
 export function v1Hooks(input: V1Input): V1Hooks {
   makeWayForOthers(input.directory);
   const http = new InProcessHttp(input.client, String(input.serverUrl ?? 'http://localhost'));
-  const gateway: SessionGateway = new V1Gateway({
+  const gateway = new V1Gateway({
     endpoint: http.endpoint,
     version: '1',
     http,
