@@ -1,4 +1,5 @@
 import type { Checkpoint, CheckpointId } from './model';
+import type { Call } from './ports';
 
 /** Who changed a path last, as far as the checkpoints can tell. */
 export interface Attribution {
@@ -30,6 +31,8 @@ export interface AttributionOptions {
   running?: ReadonlySet<string>;
   /** Paths that differ between `refs/base` and the disk: what changed after the last restore was finished, so not by it. */
   sinceBase?: ReadonlySet<string>;
+  /** The calls of the turns under way, also those that left no point of their own. */
+  calls?: readonly Call[];
 }
 
 /**
@@ -103,6 +106,7 @@ interface Interval {
   restored: Attributable['restore'];
   /** What that restore wrote or deleted; null: too many to be kept. */
   touched: ReadonlySet<string> | null;
+  calls: readonly Call[];
 }
 
 /** The first checkpoint has no interval before it: what it found was there before anybody watched. */
@@ -119,7 +123,9 @@ function intervalsOf(local: readonly Attributable[], options: AttributionOptions
     }
     const restored = point.trigger === 'restore' ? point.restore : null;
     const touched = restored?.touched ? new Set(restored.touched) : null;
-    return { end: local[i + 1] ?? null, running: [...running.values()], restored, touched };
+    const end = local[i + 1] ?? null;
+    const calls = end === null ? (options.calls ?? []) : [];
+    return { end, running: [...running.values()], restored, touched, calls };
   });
 }
 
@@ -158,14 +164,17 @@ function owner(interval: Interval, path: string, late: boolean): Attribution {
   const { restored, touched, running } = interval;
   if (restored !== null && !late && (touched === null || touched.has(path)))
     return { ...nobody, by: 'restore', session: restored.session, seenBy };
-  const by = running.find((one) => one.cause?.paths.some((named) => covers(named, path))) ?? running[0];
+  const naming = (one: Running): Attributable['cause'] =>
+    causesOf(interval, one).find((cause) => names(cause, path)) ?? null;
+  const by = running.find((one) => naming(one) !== null) ?? running[0];
   if (by === undefined) return { ...nobody, by: 'user', seenBy };
-  const named = by.cause?.paths.some((one) => covers(one, path)) === true;
+  const named = naming(by);
   // Two agents at once, and the path was named by neither: it was one of them.
-  const unsure = !named && isUnsure(interval) ? { unsure: true as const } : {};
-  if (running.length > 1 && !named) return { ...nobody, by: 'agent', seenBy, ...unsure };
+  const unsure = named === null && isUnsure(interval) ? { unsure: true as const } : {};
+  if (running.length > 1 && named === null) return { ...nobody, by: 'agent', seenBy, ...unsure };
   // A call that names its paths changes those; one that names none (a shell command) may change any.
-  const call = named || by.cause?.paths.length === 0 ? by.cause : null;
+  const last = causesOf(interval, by).at(-1);
+  const call = named ?? (last?.paths.length === 0 ? last : null);
   return {
     by: 'agent',
     session: by.session,
@@ -177,13 +186,24 @@ function owner(interval: Interval, path: string, late: boolean): Attribution {
   };
 }
 
+/** What a turn is known to have called, the last one last. */
+function causesOf({ calls }: Interval, { session, cause }: Running): Array<NonNullable<Attributable['cause']>> {
+  const own = calls.filter((call) => call.session === session);
+  return cause === null || own.some(({ callId }) => callId === cause.callId) ? own : [cause, ...own];
+}
+
 /**
  * Nothing that is known to have been called touches the path. Within a turn that says little: points that equal the one before are
  * not made, and with them goes what calls of one step named. Where two work at once, or the turn still runs, it is worth a word.
  */
-function isUnsure({ running, end }: Interval): boolean {
-  const mayChangeAny = running.some(({ cause }) => cause === null || cause.paths.length === 0);
+function isUnsure(interval: Interval): boolean {
+  const { running, end } = interval;
+  const mayChangeAny = running.some((one) => (causesOf(interval, one).at(-1)?.paths ?? []).length === 0);
   return (running.length > 1 || end === null) && !mayChangeAny;
+}
+
+function names({ paths }: { paths: readonly string[] }, path: string): boolean {
+  return paths.some((named) => covers(named, path));
 }
 
 function covers(named: string, path: string): boolean {

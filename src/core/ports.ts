@@ -1,5 +1,6 @@
 import type { ListFilter } from './api';
 import type {
+  Cause,
   Change,
   Checkpoint,
   CheckpointId,
@@ -31,6 +32,11 @@ export interface Previous {
   trigger: string;
 }
 
+/** A tool call of a turn under way. A point that equals the one before is not made: what its call named is known all the same. */
+export interface Call extends Cause {
+  session: string;
+}
+
 /** What a capture found, before it is decided whether and how it becomes a checkpoint. */
 export interface CaptureFacts {
   tree: string;
@@ -46,6 +52,8 @@ export interface CaptureFacts {
   previous: Previous | null;
   /** The tree of the last capture or restore before this one. */
   base: string | null;
+  /** The calls of the turns under way, in their order; of those that named no path (a shell command) only the last one. */
+  calls: Call[];
   /** The newest id in use, so that the next one is later. */
   newestId: CheckpointId | null;
 }
@@ -55,6 +63,8 @@ export interface CaptureRequest {
   paths?: string[];
   /** Paths that must be read although ignore rules leave them out. */
   include?: string[];
+  /** What is about to happen, and in which session; `begins` and `ends` a turn. */
+  moment?: { session: string; call: Cause | null; turn: 'begins' | 'ends' | null };
   /** Longest wait for another process. */
   waitMs: number;
   signal?: AbortSignal;

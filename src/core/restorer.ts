@@ -164,6 +164,7 @@ export class Restorer {
       {
         changesOf: ({ id }: Pick<Checkpoint, 'id'>) => full.get(id) ?? null,
         sinceBase: await paths(facts.base),
+        calls: facts.calls,
         // Where nobody can be asked, nobody is at work: the mistake then flags an agent's edit as yours, never yours as an agent's.
         running: (await this.conversation?.atWork(lastWorking(checkpoints))) ?? new Set<string>(),
       },

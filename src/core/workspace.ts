@@ -21,8 +21,8 @@ import { ForkRecovery, type MissingFork } from './fork-recovery';
 import { GoingBack } from './going-back';
 import { History } from './history';
 import { importRecord, type ImportedCheckpoint } from './imported';
-import type { Change, Checkpoint, CheckpointId, RestorePlan, RestoreResult, RestoreScope } from './model';
-import type { CaptureFacts, QueryIndex, RecoveryReport, SnapshotStore } from './ports';
+import type { Change, Checkpoint, CheckpointId, RestorePlan, RestoreResult, RestoreScope, Trigger } from './model';
+import type { CaptureFacts, CaptureRequest, QueryIndex, RecoveryReport, SnapshotStore } from './ports';
 import { composeRecord } from './record';
 import { Restorer, type TaskPort } from './restorer';
 import { statistics } from './statistics';
@@ -145,6 +145,7 @@ export class Workspace implements WorkspaceApi {
       const { checkpoint } = await this.store.capture(
         {
           paths: options.paths,
+          moment: momentOf(options),
           waitMs: options.automatic ? this.deps.config().captureBudget : patienceMs,
           signal: options.signal,
         },
@@ -333,6 +334,13 @@ export class Workspace implements WorkspaceApi {
 function reportOf({ safety, target }: MissingFork): RecoveryReport {
   const scope = safety.restore?.scope ?? ['conversation'];
   return { outcome: 'finished', safety: safety.id, target: target.id, scope, restored: [], deleted: [], kept: [] };
+}
+
+const edges: Partial<Record<Trigger, 'begins' | 'ends'>> = { turn: 'begins', idle: 'ends' };
+
+function momentOf({ session, cause, trigger = 'manual' }: CreateOptions): CaptureRequest['moment'] {
+  if (!session) return undefined;
+  return { session: session.id, call: cause ?? null, turn: edges[trigger] ?? null };
 }
 
 function scopeOf(options: PlanOptions): RestoreScope[] {

@@ -1,6 +1,6 @@
 import { CheckpointsError } from '../core/errors';
 import type { Checkpoint } from '../core/model';
-import type { CaptureFacts, Previous } from '../core/ports';
+import type { Call, CaptureFacts, CaptureRequest, Previous } from '../core/ports';
 import { baseMessage, decodeBase, emptyBase, type Base, type BaseState } from './base';
 import type { ObjectReader } from './object-reader';
 import type { PackWriter } from './pack-writer';
@@ -64,6 +64,7 @@ export function nextBase(
   facts: CaptureFacts,
   checkpoint: Checkpoint | null,
   named: string[],
+  moment?: CaptureRequest['moment'],
 ): BaseState {
   const old = base ?? { ...emptyBase };
   const seq = old.seq + 1;
@@ -80,9 +81,22 @@ export function nextBase(
     previous: checkpoint
       ? previousFrom({ ...checkpoint, files: { ...checkpoint.files, tree: snapshot.tree } })
       : facts.previous,
+    calls: nextCalls(old.calls, moment),
     newestId: checkpoint?.id ?? facts.newestId,
     git: snapshot.git,
   };
+}
+
+/** So many calls of turns under way are remembered: with more, the first ones' files may be taken for the user's. */
+const callsKept = 64;
+
+function nextCalls(calls: Call[], moment: CaptureRequest['moment']): Call[] {
+  if (!moment) return calls;
+  const { session, call, turn } = moment;
+  const others = turn === null ? calls : calls.filter((one) => one.session !== session);
+  if (!call) return others;
+  // What a command did is in this snapshot; what was named may still be written by calls that run side by side.
+  return [...others.filter(({ paths }) => paths.length > 0), { ...call, session }].slice(-callsKept);
 }
 
 export function previousFrom(record: Checkpoint): Previous {

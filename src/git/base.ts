@@ -1,5 +1,5 @@
 import type { GitFacet } from '../core/model';
-import type { Previous } from '../core/ports';
+import type { Call, Previous } from '../core/ports';
 import { parseCommit } from './records';
 
 /**
@@ -17,6 +17,8 @@ export interface Base {
   forced: string[];
   emptyDirs: string[];
   previous: Previous | null;
+  /** See `CaptureFacts.calls`. */
+  calls: Call[];
   newestId: string | null;
   git: GitFacet | null;
 }
@@ -29,6 +31,7 @@ export const emptyBase: BaseState = {
   forced: [],
   emptyDirs: [],
   previous: null,
+  calls: [],
   newestId: null,
   git: null,
 };

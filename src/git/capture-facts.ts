@@ -32,6 +32,7 @@ export async function captureFacts(
     git,
     previous,
     base: base?.tree ?? null,
+    calls: base?.calls ?? [],
     newestId: ids.at(-1) ?? null,
   };
 }

@@ -136,7 +136,7 @@ export class GitStore implements SnapshotStore {
       // Planning a restore reads the files as they are now: a merge needs their content.
       if (request.exclusive) await writer.flush();
       const checkpoint = await compose(facts);
-      const state = nextBase(base, snapshot, facts, checkpoint, named?.inside ?? []);
+      const state = nextBase(base, snapshot, facts, checkpoint, named?.inside ?? [], request.moment);
       const commits = this.addCommits(writer, snapshot.tree, checkpoint, state);
       await writer.flush();
       const published = await this.publish(base, commits, checkpoint?.id ?? null);

@@ -2,7 +2,9 @@ import { build } from 'esbuild';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { GatewayConversation } from '../../src/core/conversation';
 import type { Checkpoint } from '../../src/core/model';
+import type { SessionGateway } from '../../src/core/sessions';
 import type { Workspace } from '../../src/core/workspace';
 import { openWorkspace } from '../../src/git/open';
 import { startOpenCode, until, type OpenCode, type OpenCodeOptions } from '../rig/opencode';
@@ -46,10 +48,12 @@ export class PluginRig {
     await this.remove();
   }
 
-  async open<T>(look: (workspace: Workspace) => Promise<T>): Promise<T> {
+  /** With a gateway it can ask who is at work. */
+  async open<T>(look: (workspace: Workspace) => Promise<T>, gateway?: SessionGateway): Promise<T> {
     const workspace = await openWorkspace({
       directory: this.server.workspace,
       home: join(this.server.home, 'data', 'opencode-checkpoints'),
+      conversation: gateway && ((_folder, root) => conversationOver(root, gateway)),
     });
     try {
       return await look(workspace);
@@ -88,6 +92,11 @@ export class PluginRig {
   answers(): string[] {
     return answersIn(this.server.model.requests.filter(({ kind }) => kind === 'turn').at(-1));
   }
+}
+
+function conversationOver(root: string, gateway: SessionGateway): GatewayConversation {
+  const asked = (): Promise<SessionGateway> => Promise.resolve(gateway);
+  return new GatewayConversation(root, asked, null, asked);
 }
 
 export function answersIn(request: RecordedRequest | undefined): string[] {

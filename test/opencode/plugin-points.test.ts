@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { until } from '../rig/opencode';
 import { edit, patch, shell, subagent, write } from '../rig/script';
-import { generations } from './gateway-fixture';
+import { gatewayTo, generations } from './gateway-fixture';
 import { PluginRig } from './plugin-fixture';
 
 describe.each(generations)('automatic checkpoints on OpenCode %s', (generation) => {
@@ -171,6 +171,35 @@ describe.each(generations)('automatic checkpoints on OpenCode %s', (generation) 
     await new Promise((next) => setTimeout(next, 1500));
     expect(await rig.list(session)).toHaveLength(4);
     await rm(settings);
+  });
+
+  it('tells what may be by hand while the agent is at work on another file', async () => {
+    const { server } = rig;
+    const gateway = await gatewayTo(server);
+    const session = await server.createSession('At work');
+    await server.prompt(session, 'write one, then think', [
+      { tools: [write('agents.txt', 'agent\n')] },
+      { text: 'Thinking.', hangMs: 60_000 },
+      { text: 'Thought.' },
+    ]);
+    await until(
+      () => Promise.resolve(existsSync(join(server.workspace, 'agents.txt'))),
+      30_000,
+      () => 'the agent wrote nothing',
+    );
+    await writeFile(join(server.workspace, 'mine.txt'), 'by hand\n');
+    const [turn] = await rig.list(session);
+    const flags = await rig.open(
+      async (workspace) => (await workspace.plan(turn?.id ?? '')).entries.map((entry) => [entry.path, entry]),
+      gateway,
+    );
+    expect(Object.fromEntries(flags)).toMatchObject({
+      'agents.txt': { action: 'delete' },
+      'mine.txt': { action: 'delete', unsure: true },
+    });
+    expect(Object.fromEntries(flags)['agents.txt']).not.toHaveProperty('unsure');
+    await gateway.interrupt(session);
+    await server.idle(session);
   });
 
   it('has a point for a prompt that waited for the turn before it', async () => {

@@ -222,6 +222,15 @@ describe('who changed a path last', () => {
     expect(unsure([start, edit], ['a.ts', 'mine.ts'], running)).toEqual(['mine.ts']);
     expect(unsure([start, ['tool', 'a', []]], ['mine.ts'], running)).toEqual([]);
     expect(unsure([start, ['turn', 'a', []]], ['mine.ts'], running)).toEqual([]);
+    // A point that equals the one before is not made; what its call named is known all the same.
+    const called = { ...running, calls: [{ session: 'a', tool: 'write', callId: 'c', paths: ['a.ts'] }] };
+    expect(unsure([start, ['turn', 'a', []]], ['a.ts', 'mine.ts'], called)).toEqual(['mine.ts']);
+    expect(who([start, ['turn', 'a', []]], ['a.ts'], 'a.ts', called)).toBe('agent a 1 c');
+    const shell = [...called.calls, { session: 'a', tool: 'bash', callId: 'd', paths: [] }];
+    expect(unsure([start, ['turn', 'a', []]], ['mine.ts'], { ...running, calls: shell })).toEqual([]);
+    expect(who([start, ['turn', 'a', []]], ['mine.ts'], 'mine.ts', { ...running, calls: shell })).toBe('agent a 1 d');
+    // Of another session they say nothing.
+    expect(unsure([start, ['turn', 'b', []]], ['mine.ts'], { ...called, running: new Set(['b']) })).toEqual([]);
     // Two at once: each has what it named; what neither named is told as such, unless one of them ran a command.
     const two: Line[] = [start, ['tool', 'a', [], { names: ['a.ts'] }], ['tool', 'b', ['a.ts'], { names: ['b.ts'] }]];
     const both = { running: new Set(['a', 'b']) };
