@@ -133,6 +133,8 @@ export interface PlanOptions {
   /** Files or folders, relative to the root. */
   paths?: string[];
   keepUserEdits?: boolean;
+  /** Exact paths that stay as they are: what a plan that was agreed to kept, whoever is said to have changed it by now. */
+  keep?: string[];
 }
 
 export interface RestoreOptions extends PlanOptions {

@@ -170,7 +170,7 @@ function owner(interval: Interval, path: string, late: boolean): Attribution {
   if (by === undefined) return { ...nobody, by: 'user', seenBy };
   const named = naming(by);
   // Two agents at once, and the path was named by neither: it was one of them.
-  const unsure = named === null && isUnsure(interval) ? { unsure: true as const } : {};
+  const unsure = named === null && isUnsure(interval, path) ? { unsure: true as const } : {};
   if (running.length > 1 && named === null) return { ...nobody, by: 'agent', seenBy, ...unsure };
   // A call that names its paths changes those; one that names none (a shell command) may change any.
   const last = causesOf(interval, by).at(-1);
@@ -194,11 +194,15 @@ function causesOf({ calls }: Interval, { session, cause }: Running): Array<NonNu
 
 /**
  * Nothing that is known to have been called touches the path. Within a turn that says little: points that equal the one before are
- * not made, and with them goes what calls of one step named. Where two work at once, or the turn still runs, it is worth a word.
+ * not made, and with them goes what calls of one step named; unless the point itself says that nobody had named what it found. Where
+ * two work at once, or the turn still runs, it is worth a word.
  */
-function isUnsure(interval: Interval): boolean {
+function isUnsure(interval: Interval, path: string): boolean {
   const { running, end } = interval;
-  const mayChangeAny = running.some((one) => (causesOf(interval, one).at(-1)?.paths ?? []).length === 0);
+  const last = running.map((one) => causesOf(interval, one).at(-1));
+  const runsCommand = last.some((cause) => cause?.paths.length === 0);
+  if (end?.files.uncertain?.includes(path)) return !runsCommand;
+  const mayChangeAny = runsCommand || last.includes(undefined);
   return (running.length > 1 || end === null) && !mayChangeAny;
 }
 

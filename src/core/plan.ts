@@ -15,6 +15,8 @@ export interface PlanInput {
   /** Exact paths the user asked for: they are not kept for being uncertain. */
   chosen: ReadonlySet<string>;
   keepUserEdits: boolean;
+  /** Stay as they are, whoever changed them. */
+  keep: ReadonlySet<string>;
 }
 
 /** What a restore of files would do, path by path. */
@@ -40,8 +42,9 @@ function planOne(
   const then = unknownThen.get(path) ?? lies(path, unknownThen);
   if (then !== undefined)
     return { path, action: 'skip', reason: `could not be read when the checkpoint was made (${then})`, ...flags };
-  if (input.keepUserEdits && input.yours.has(path)) return { path, action: 'keep', reason: 'yours', ...flags };
   if (input.keepUserEdits && input.unsure.has(path)) return { path, action: 'keep', reason: 'maybe yours', ...flags };
+  if (input.keep.has(path) || (input.keepUserEdits && input.yours.has(path)))
+    return { path, action: 'keep', reason: 'yours', ...flags };
   if (input.uncertain.has(path) && !input.chosen.has(path))
     return { path, action: 'keep', reason: 'uncertain', ...flags };
   return { path, action: change.after ? 'write' : 'delete', ...flags };

@@ -155,4 +155,9 @@ export function programApi(open: () => Promise<WorkspaceApi>): CheckpointsApi {
   };
 }
 
-const planOptions = ({ scope, paths, keepUserEdits }: RestoreOptions): PlanOptions => ({ scope, paths, keepUserEdits });
+const planOptions = ({ scope, paths, keepUserEdits, keep }: RestoreOptions): PlanOptions => ({
+  scope,
+  paths,
+  keepUserEdits,
+  keep,
+});

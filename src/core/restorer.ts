@@ -124,6 +124,7 @@ export class Restorer {
       uncertain: await this.uncertain(target, facts),
       chosen: new Set([...paths, ...(job.only ?? [])]),
       keepUserEdits: options.keepUserEdits === true,
+      keep: new Set(options.keep),
     }).map((entry): PlanEntry => {
       const reason = whyNot.get(entry.path);
       return reason === undefined ? entry : { ...entry, action: 'skip', reason };

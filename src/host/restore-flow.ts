@@ -149,8 +149,9 @@ export class RestoreFlow {
       if (answer === confirmButton) return { options, touched: touchedBy(plan) };
       if (answer === keepMineButton)
         return {
-          options: { ...options, keepUserEdits: true },
-          touched: touchedBy(plan, (entry) => entry.yours !== true && entry.unsure !== true),
+          // By name: when the agent is stopped for the restore, who changed what may look different.
+          options: { ...options, keep: touchedBy(plan, isMine) },
+          touched: touchedBy(plan, (entry) => !isMine(entry)),
         };
       if (answer !== chooseButton) return undefined;
       const scope = await chooseScope(checkpoint, options.scope ?? ['files']);
@@ -179,6 +180,8 @@ const isFork = ({ scope }: PlanOptions): boolean => scope?.length === 1 && scope
 /** Two servers can share a database, and neither knows what the other does; what can be seen is said. */
 const unfinished =
   '\n\nThe last answer of this session is not finished: another OpenCode may be writing it, or one stopped half way. It is left out.';
+
+const isMine = ({ yours, unsure }: RestorePlan['entries'][number]): boolean => yours === true || unsure === true;
 
 const touchedBy = (
   plan: RestorePlan,

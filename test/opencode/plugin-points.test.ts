@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { PlanEntry } from '../../src/core/model';
 import { until } from '../rig/opencode';
 import { edit, patch, shell, subagent, write } from '../rig/script';
 import { gatewayTo, generations } from './gateway-fixture';
@@ -189,17 +190,21 @@ describe.each(generations)('automatic checkpoints on OpenCode %s', (generation) 
     );
     await writeFile(join(server.workspace, 'mine.txt'), 'by hand\n');
     const [turn] = await rig.list(session);
-    const flags = await rig.open(
-      async (workspace) => (await workspace.plan(turn?.id ?? '')).entries.map((entry) => [entry.path, entry]),
-      gateway,
-    );
-    expect(Object.fromEntries(flags)).toMatchObject({
-      'agents.txt': { action: 'delete' },
-      'mine.txt': { action: 'delete', unsure: true },
-    });
-    expect(Object.fromEntries(flags)['agents.txt']).not.toHaveProperty('unsure');
+    const planned = (): Promise<Record<string, PlanEntry>> =>
+      rig.open(async (workspace) => {
+        const { entries } = await workspace.plan(turn?.id ?? '');
+        return Object.fromEntries(entries.map((entry) => [entry.path, entry]));
+      }, gateway);
+    const expected = {
+      'agents.txt': { path: 'agents.txt', action: 'delete' },
+      'mine.txt': { path: 'mine.txt', action: 'delete', unsure: true },
+    };
+    expect(await planned()).toEqual(expected);
+    // Also when the turn is over: its last point says that nobody had named the file.
     await gateway.interrupt(session);
     await server.idle(session);
+    await rig.eventually(session, (all) => all.at(-1)?.trigger === 'idle', 'the idle point');
+    expect(await planned()).toEqual(expected);
   });
 
   it('has a point for a prompt that waited for the turn before it', async () => {

@@ -217,6 +217,12 @@ describe('who changed a path last', () => {
     // Between two points of one turn calls may have been made that left no point of their own.
     const edit: Line = ['tool', 'a', [], { names: ['a.ts'] }];
     expect(unsure([start, edit, ['idle', 'a', ['a.ts', 'mine.ts']]])).toEqual([]);
+    // Unless the point says itself that nobody had named what it found; a command may have done it, though.
+    const found = { files: { paths: ['a.ts', 'mine.ts'], uncertain: ['mine.ts'] } };
+    const end: Line = ['idle', 'a', ['a.ts', 'mine.ts'], found];
+    expect(unsure([start, edit, end])).toEqual(['mine.ts']);
+    expect(unsure([start, ['turn', 'a', []], end])).toEqual(['mine.ts']);
+    expect(unsure([start, ['tool', 'a', []], end])).toEqual([]);
     // While it runs an edit of a.ts does not change mine.ts; a shell command may, and so may a turn whose calls are not noted.
     const running = { running: new Set(['a']) };
     expect(unsure([start, edit], ['a.ts', 'mine.ts'], running)).toEqual(['mine.ts']);

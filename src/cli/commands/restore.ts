@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { RestoreOptions } from '../../core/api';
+import type { PlanOptions, RestoreOptions } from '../../core/api';
 import { CheckpointsError } from '../../core/errors';
 import type { RestorePlan, RestoreResult } from '../../core/model';
 import { collect, define, type Invocation, type Reply, type Select } from '../command';
@@ -84,7 +84,7 @@ async function restore(invocation: Invocation, [reference]: [string], flags: Res
   for (const path of paths ?? [])
     if (!(await knows(path)) && !(await onDisk(workspace.root, path)))
       throw new CheckpointsError('not-in-checkpoint', `${path} is neither in ${target.id} nor in the workspace`);
-  const planOptions = { scope, paths, keepUserEdits: flags.keepUserEdits ?? false };
+  const planOptions: PlanOptions = { scope, paths, keepUserEdits: flags.keepUserEdits ?? false };
   if (flags.dryRun) {
     const plan = await workspace.plan(target.id, planOptions);
     return { json: { plan }, text: (output) => planView(plan, output) };
@@ -93,6 +93,8 @@ async function restore(invocation: Invocation, [reference]: [string], flags: Res
   if (invocation.interactive && !invocation.globals.yes) {
     const plan = await workspace.plan(target.id, planOptions);
     invocation.output.note(planView(plan, invocation.output).trimEnd());
+    // What was agreed to stays so, although a turn may end meanwhile.
+    if (flags.keepUserEdits) planOptions.keep = kept(plan);
     if (plan.massDelete && !allowed) allowed = await confirmMassDeletion(invocation, deletions(plan));
     else if (changesSomething(plan)) await invocation.confirm(`Restore "${target.title}"?`);
   }
@@ -102,6 +104,9 @@ async function restore(invocation: Invocation, [reference]: [string], flags: Res
     ),
   );
 }
+
+const kept = (plan: RestorePlan): string[] =>
+  plan.entries.filter(({ action, yours, unsure }) => action === 'keep' && (yours || unsure)).map(({ path }) => path);
 
 const deletions = (plan: RestorePlan): number => plan.entries.filter((entry) => entry.action === 'delete').length;
 
