@@ -224,6 +224,11 @@ describe('restore', () => {
       { path: 'both.txt', reason: 'yours' },
       { path: 'user.txt', reason: 'yours' },
     ]);
+    // Agreed to by name: kept whoever changed it.
+    await workspace.undo();
+    const named = await workspace.restore('latest', { keep: ['agent.txt'] });
+    expect(named.kept).toEqual([{ path: 'agent.txt', reason: 'yours' }]);
+    expect(named.restored).toEqual(['both.txt', 'user.txt']);
   });
 
   it('refuses what it does not know, and changes nothing', async () => {
