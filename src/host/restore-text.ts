@@ -52,11 +52,13 @@ export const planText = (plan: RestorePlan): string => {
     lines.push(`The conversation continues in a new session with ${messageCount}${of} messages; the old one stays.`);
   }
   if (plan.scope.includes('task')) lines.push('The task state goes back to what it was then.');
-  lines.push(
-    '',
-    onlyForks(plan) ? 'Your files are left as they are.' : 'A safety checkpoint is made first: you can undo this.',
-  );
-  return lines.join('\n');
+  return [...lines, '', promise(plan)].join('\n');
+};
+
+const promise = (plan: RestorePlan): string => {
+  if (onlyForks(plan)) return 'Your files are left as they are.';
+  if (isEmptyPlan(plan)) return '“Choose…” brings back the conversation or the task of that moment, where it has them.';
+  return 'A safety checkpoint is made first: you can undo this.';
 };
 
 const yoursText = (yours: number, all: number): string => {
