@@ -19,8 +19,8 @@ export default defineConfig({
     projects: [
       project('unit', { testTimeout: 60_000 }),
       project('git', { testTimeout: 300_000 }),
-      // Real servers answer late now and then; nothing of the engine's own is retried.
-      project('opencode', { testTimeout: 240_000, fileParallelism: false, retry: 1 }),
+      // Real servers answer late now and then; nothing of the engine's own is retried. Each has a home and a port of its own.
+      project('opencode', { testTimeout: 240_000, retry: 1 }),
       // A browser on a busy machine loses a click now and then; what is broken fails three times.
       project('e2e', { testTimeout: 240_000, fileParallelism: false, retry: 2 }),
     ],
