@@ -27,6 +27,7 @@ export function hashObject(type: ObjectType, data: Uint8Array, algorithm: HashNa
 export class PackWriter {
   private entries = new Map<string, Promise<Entry>>();
   private held = 0;
+  private readonly listeners: Array<() => void> = [];
 
   constructor(
     private readonly objectsDir: string,
@@ -60,12 +61,18 @@ export class PackWriter {
     return { oid, body: Buffer.concat([entryHeader(typeCode[type], data.length), compressed]) };
   }
 
+  /** Called each time when what was added is in the store. */
+  onFlushed(listener: () => void): void {
+    this.listeners.push(listener);
+  }
+
   async flush(): Promise<void> {
     if (this.entries.size === 0) return;
     const entries = await Promise.all(this.entries.values());
     this.entries = new Map();
     this.held = 0;
     writePack(this.objectsDir, entries, this.algorithm);
+    for (const listener of this.listeners) listener();
   }
 }
 

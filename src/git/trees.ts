@@ -82,18 +82,25 @@ const isFolder = (leaf: Leaf | null | undefined): boolean => leaf?.mode === mode
 const same = (a: Leaf | null | undefined, b: Leaf | null | undefined): boolean =>
   a === b || (!!a && !!b && a.mode === b.mode && a.oid === b.oid);
 
+/** More than ever write at once. */
+const writersKept = 8;
+
 /** Reads, changes and compares trees; keeps the parsed ones it met. */
 export class Trees {
   private cache = new Map<string, TreeEntry[]>();
   private cachedEntries = 0;
   /** The trees made last, not parsed yet. */
   private raw = new Map<string, Buffer>();
+  /** Trees that wait in a writer, and so cannot be read again: whatever else is forgotten, these are not. */
+  private readonly unwritten = new Map<PackWriter, Map<string, TreeEntry[]>>();
   /** The folders of trees that were not read: what the user's index says of them. */
   private shapes = new Map<string, Map<string, string>>();
 
   constructor(
     private readonly reader: ObjectReader,
     private readonly oidBytes: number,
+    /** Enough for the trees of a large workspace, small beside an editor. */
+    private readonly entriesKept = 150_000,
   ) {}
 
   get emptyTree(): string {
@@ -120,6 +127,10 @@ export class Trees {
       return known;
     }
     if (oid === this.emptyTree) return [];
+    for (const waiting of this.unwritten.values()) {
+      const entries = waiting.get(oid);
+      if (entries) return entries;
+    }
     const raw = this.raw.get(oid);
     return raw ? this.parsed(oid, raw) : null;
   }
@@ -194,9 +205,9 @@ export class Trees {
     if (this.cache.has(oid)) return;
     this.cache.set(oid, entries);
     this.cachedEntries += entries.length + 1;
-    // Oldest first out; enough for the trees of a large workspace, small beside an editor.
+    // Oldest first out.
     for (const [old, list] of this.cache) {
-      if (this.cachedEntries <= 150_000) break;
+      if (this.cachedEntries <= this.entriesKept) break;
       this.cache.delete(old);
       this.cachedEntries -= list.length + 1;
     }
@@ -317,9 +328,26 @@ export class Trees {
   private async write(entries: TreeEntry[], writer: PackWriter, twin?: string): Promise<string> {
     const data = formatTree(entries);
     const oid = hashObject('tree', data, writer.algorithm);
-    if (oid !== twin || !(await this.isThere(oid))) writer.add('tree', data, oid);
+    if (oid !== twin || !(await this.isThere(oid))) {
+      writer.add('tree', data, oid);
+      this.hold(writer, oid, entries);
+    }
     this.remember(oid, entries);
     return oid;
+  }
+
+  private hold(writer: PackWriter, oid: string, entries: TreeEntry[]): void {
+    let waiting = this.unwritten.get(writer);
+    if (!waiting) {
+      this.unwritten.set(writer, (waiting = new Map()));
+      writer.onFlushed(() => this.unwritten.get(writer)?.clear());
+      // A capture that failed leaves its writer behind.
+      for (const [old] of this.unwritten) {
+        if (this.unwritten.size <= writersKept) break;
+        this.unwritten.delete(old);
+      }
+    }
+    waiting.set(oid, entries);
   }
 
   /**

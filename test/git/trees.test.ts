@@ -1,0 +1,26 @@
+import { describe, expect, it } from 'vitest';
+import type { GitStore } from '../../src/git/store';
+import { modes, Trees, type Leaf } from '../../src/git/trees';
+import { sandbox } from './rig';
+
+describe('trees that are not in the store yet', () => {
+  it('can be read, however many others were met meanwhile', async () => {
+    const box = sandbox();
+    const workspace = await box.open();
+    const { store } = workspace as unknown as { store: GitStore };
+    // So little is kept that nearly every folder is forgotten at once.
+    const trees = new Trees(store.reader, 20, 40);
+    const writer = store.newWriter();
+    const version = (content: string): Leaf => ({ mode: modes.file, oid: writer.add('blob', Buffer.from(content)) });
+    const paths = Array.from({ length: 90 }, (_, i) => `folder-${i % 30}/below/${i}.txt`);
+    const all = (content: string): Map<string, Leaf> => new Map(paths.map((path) => [path, version(content)]));
+    const before = await trees.update(trees.emptyTree, all('before'), writer);
+    const after = await trees.update(before, all('after'), writer);
+    const changed = (await trees.diff(before, after)).map(({ path }) => path);
+    expect(changed).toEqual([...paths].sort());
+    await writer.flush();
+    expect((await new Trees(store.reader, 20).diff(before, after)).map(({ path }) => path)).toEqual(changed);
+    expect((await trees.diff(before, after)).map(({ path }) => path)).toEqual(changed);
+    await workspace.close();
+  });
+});
