@@ -121,9 +121,11 @@ export class Trees {
   entriesAtHand(oid: string): TreeEntry[] | null {
     const known = this.cache.get(oid);
     if (known) {
-      // To the end of the line: the longest unused go first.
-      this.cache.delete(oid);
-      this.cache.set(oid, known);
+      // To the end of the line: the longest unused go first. While there is much room nobody goes.
+      if (this.cachedEntries > this.entriesKept / 2) {
+        this.cache.delete(oid);
+        this.cache.set(oid, known);
+      }
       return known;
     }
     if (oid === this.emptyTree) return [];
