@@ -215,7 +215,7 @@ function edit(root: string, one: Extract<Step, { kind: 'write' | 'link' | 'remov
     return true;
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code;
-    if (code === 'ENOTDIR' || code === 'EEXIST' || code === 'ENOENT') return false;
+    if (code === 'ENOTDIR' || code === 'EEXIST' || code === 'ENOENT' || code === 'ELOOP') return false;
     throw error;
   }
 }
