@@ -1,25 +1,11 @@
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { afternoon, now } from './timeline/fixtures';
-import { FixtureBackend, TimelineRig, type OpenPage } from './timeline/harness';
+import { FixtureBackend, type OpenPage } from './timeline/harness';
+import { timelineTests } from './timeline/hooks';
 
 /** A fork is on the timeline as soon as it is there, not only when something was done in it. */
-let rig: TimelineRig;
-let open: OpenPage | null = null;
-
-beforeAll(async () => {
-  rig = await TimelineRig.start();
-});
-afterAll(async () => {
-  await rig.stop();
-});
-afterEach(async () => {
-  const last = open;
-  open = null;
-  await last?.close();
-  expect(last?.violations ?? []).toEqual([]);
-  expect(last?.errors ?? []).toEqual([]);
-});
+const timeline = timelineTests();
 
 const fork = {
   id: 'ses_new',
@@ -39,7 +25,7 @@ describe('a fork without a checkpoint', () => {
     async (theme) => {
       const { checkpoints, changes, forkedAt } = afternoon();
       const backend = new FixtureBackend(checkpoints, changes);
-      const shown = (open = await rig.open(backend, { theme }));
+      const shown = await timeline.open(backend, { theme });
       await shown.page.waitForSelector('.row');
       const begun = shown.page.locator('[data-key="session:ses_new"]');
       expect(await begun.count()).toBe(0);

@@ -3,35 +3,19 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import type { Locator } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { TimelineAction } from '../../src/protocol/timeline';
 import { afternoon, many, now, record, type Afternoon } from './timeline/fixtures';
-import { FixtureBackend, TimelineRig, type OpenOptions, type OpenPage } from './timeline/harness';
+import { FixtureBackend, type OpenOptions, type OpenPage } from './timeline/harness';
+import { timelineTests } from './timeline/hooks';
 import { themeNames } from './timeline/themes';
 
 /** The page as it ships, in a real browser, under the policy VS Code gives it; only the host behind it is made up. */
-let rig: TimelineRig;
-let open: OpenPage | null = null;
+const timeline = timelineTests();
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-beforeAll(async () => {
-  rig = await TimelineRig.start();
-});
-
-afterAll(async () => {
-  await rig.stop();
-});
-
-afterEach(async () => {
-  const last = open;
-  open = null;
-  await last?.close();
-  expect(last?.violations ?? []).toEqual([]);
-  expect(last?.errors ?? []).toEqual([]);
-});
-
 async function show(backend: FixtureBackend, options: OpenOptions = {}): Promise<OpenPage> {
-  open = await rig.open(backend, options);
+  const open = await timeline.open(backend, options);
   await open.page.waitForSelector('.row, .state:not(.loading)');
   return open;
 }
@@ -155,7 +139,7 @@ describe('looks', () => {
   });
 
   it('stays small', async () => {
-    expect((await stat(join(rig.folder, 'timeline.js'))).size).toBeLessThan(150 * 1024);
+    expect((await stat(join(timeline.folder(), 'timeline.js'))).size).toBeLessThan(150 * 1024);
   });
 });
 
@@ -503,7 +487,7 @@ describe('life', () => {
         action: { id: 'installPlugin', label: 'Install' },
       },
     ];
-    open = await rig.open(backend);
+    const open = await timeline.open(backend);
     await open.page.getByRole('status', { name: 'Loading checkpoints' }).waitFor();
     release();
     await open.page.getByText('Restoring 14 files…').waitFor();
