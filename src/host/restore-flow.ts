@@ -140,7 +140,7 @@ export class RestoreFlow {
       const confirmButton = onlyForks(plan) ? forkButton : restoreButton;
       const known = plan.conversation?.unfinished === true ? unfinished : '';
       const answer = await vscode.window.showWarningMessage(
-        `${doing(plan, checkpoint)} “${shortTitle(checkpoint, 60)}”?`,
+        `${doing(plan, checkpoint, options.paths)} “${shortTitle(checkpoint, 60)}”?`,
         { modal: true, detail: `${planText(plan)}${known}` },
         ...(empty ? [] : [confirmButton]),
         ...(mine > 0 && mine < write + deleted ? [keepMineButton] : []),
@@ -170,8 +170,11 @@ export class RestoreFlow {
 }
 
 /** A prompt's checkpoint is titled after the prompt and lies before it: "Restore “Rename it”?" would be read as the opposite. */
-const doing = (plan: RestorePlan, { trigger }: Checkpoint): string => {
+const doing = (plan: RestorePlan, { trigger }: Checkpoint, paths: readonly string[] = []): string => {
   if (onlyForks(plan)) return 'Fork the session at';
+  const [path] = paths;
+  if (path !== undefined && paths.length === 1)
+    return `Restore ${path} as it was ${trigger === 'turn' ? 'before' : 'at'}`;
   return trigger === 'turn' ? 'Go back to before' : 'Restore';
 };
 
