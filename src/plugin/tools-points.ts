@@ -41,8 +41,8 @@ export function pointTools(box: Toolbox): ToolSpec[] {
         originals: { type: 'boolean' },
       }),
       run: async (args, call) => {
-        if (flag(args, 'originals')) return originalsText(await firstVersions(box, call.session));
         const limit = optionalCount(args, 'limit', 200) ?? 50;
+        if (flag(args, 'originals')) return originalsText(await firstVersions(box, call.session), limit);
         const search = optionalText(args, 'search');
         const found = await (await open()).list(search === undefined ? {} : { search });
         const mine = flag(args, 'all') ? null : await lineOf(box, call.session);
@@ -153,14 +153,16 @@ function listText(found: readonly Checkpoint[], limit: number, all: boolean): st
   return `Checkpoints (${found.length}):\n\n| ID | Name | Messages | Created | Git | Task |\n|---|---|---|---|---|---|\n${rows.join('\n')}${more}`;
 }
 
-function originalsText(originals: readonly Original[]): string {
+function originalsText(originals: readonly Original[], limit: number): string {
   if (originals.length === 0) return 'This session has changed no file yet.';
-  const rows = originals.map(({ path, existed, size, createdAt, checkpoint, change }) => {
-    const cells = [path, existed ? `${size ?? 0} bytes` : 'absent', createdAt, checkpoint, change?.status ?? 'same'];
-    return `| ${cells.map(cellText).join(' | ')} |`;
+  const rows = originals.slice(0, limit).map(({ path, existed, size, createdAt, checkpoint, change }) => {
+    const cells = [existed ? `${size ?? 0} bytes` : 'absent', createdAt, checkpoint, change?.status ?? 'same'];
+    // The path whole: it is what the other tools take.
+    return `| ${oneLine(path)} | ${cells.join(' | ')} |`;
   });
   const head = '| File | Size | Saved | Checkpoint | Since |\n|---|---|---|---|---|';
-  return `First versions (${originals.length}):\n\n${head}\n${rows.join('\n')}`;
+  const more = originals.length > limit ? `\n${originals.length - limit} more are not shown.` : '';
+  return `First versions (${originals.length}):\n\n${head}\n${rows.join('\n')}${more}`;
 }
 
 const cellText = (value: string): string => shorten(oneLine(value), 80).replaceAll('|', '\\|');
