@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import { findOriginals, type Original } from '../core/originals';
+import { clearOriginals, findOriginals, type Original } from '../core/originals';
 import { bytes } from './actions-store';
 import { openWorkingDiff } from './diff';
 import { pickRoot } from './picker';
@@ -18,6 +18,13 @@ const restoreButton: vscode.QuickInputButton = {
   tooltip: 'Restore This Version',
 };
 
+const clearButton: vscode.QuickInputButton = {
+  iconPath: new vscode.ThemeIcon('clear-all'),
+  tooltip: 'Count from Now On (no checkpoint is deleted)',
+};
+
+type Choice = { original: Original; restore: boolean } | 'clear' | undefined;
+
 /** The first version of each file that a session changed: look at what became of it, or take it back. */
 export const showOriginals = async (services: Services, argument: unknown): Promise<void> => {
   const title = 'First Versions';
@@ -25,13 +32,19 @@ export const showOriginals = async (services: Services, argument: unknown): Prom
   const root = node?.root ?? (await pickRoot(services.workspaces, title));
   if (root === undefined) return;
   const session = node?.type === 'session' ? (node.group.id ?? undefined) : undefined;
-  const { originals } = await withPatience('Looking for first versions', () => findOriginals(root.api, session));
+  const found = await withPatience('Looking for first versions', () => findOriginals(root.api, session));
+  const { originals } = found;
   if (originals.length === 0) {
     vscode.window.showInformationMessage('No file has been changed by this session.');
     return;
   }
   const chosen = await pick(title, originals.map(item));
   if (chosen === undefined) return;
+  if (chosen === 'clear') {
+    await clearOriginals(root.api, found);
+    vscode.window.showInformationMessage('First versions are counted from now on.');
+    return;
+  }
   const { original, restore } = chosen;
   const target = { root, checkpoint: await root.api.resolve(original.checkpoint) };
   if (restore) await services.flow.restorePaths(target, [original.path]);
@@ -53,11 +66,12 @@ const item = (original: Original): OriginalItem => {
   };
 };
 
-const pick = (title: string, items: OriginalItem[]): Promise<{ original: Original; restore: boolean } | undefined> =>
+const pick = (title: string, items: OriginalItem[]): Promise<Choice> =>
   new Promise((resolve) => {
     const quickPick = vscode.window.createQuickPick<OriginalItem>();
     Object.assign(quickPick, { title, items, matchOnDescription: true, placeholder: 'Compare with the working file' });
-    const end = (answer: { original: Original; restore: boolean } | undefined): void => {
+    quickPick.buttons = [clearButton];
+    const end = (answer: Choice): void => {
       resolve(answer);
       quickPick.dispose();
     };
@@ -66,6 +80,7 @@ const pick = (title: string, items: OriginalItem[]): Promise<{ original: Origina
       end(active && { original: active.original, restore: false });
     });
     quickPick.onDidTriggerItemButton(({ item: { original } }) => end({ original, restore: true }));
+    quickPick.onDidTriggerButton(() => end('clear'));
     quickPick.onDidHide(() => end(undefined));
     quickPick.show();
   });

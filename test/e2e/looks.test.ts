@@ -96,5 +96,15 @@ describe('looks', () => {
     await workbench.screenshot('looks-first-versions');
     await workbench.quickRows.filter({ hasText: 'src/cart.ts' }).first().click();
     await workbench.tab(/cart\.ts/).waitFor();
+    // Counted anew: nothing is deleted, and nothing was changed since.
+    const rows = await workbench.rowTexts(view);
+    await workbench.contextMenu(workbench.row(view, /^Add discounts to the cart\s*(now|\d)/), 'Show First Versions…');
+    await workbench.quickRows.filter({ hasText: 'src/cart.ts' }).waitFor();
+    await workbench.page.locator('.quick-input-titlebar [aria-label^="Count from Now On"]').click();
+    await workbench.notification('First versions are counted from now on.').waitFor();
+    await workbench.dismissNotifications();
+    await workbench.contextMenu(workbench.row(view, /^Add discounts to the cart\s*(now|\d)/), 'Show First Versions…');
+    await workbench.notification('No file has been changed by this session.').waitFor();
+    expect((await workbench.rowTexts(view)).length).toBeGreaterThanOrEqual(rows.length);
   });
 });
