@@ -66,7 +66,9 @@ export function cleanNpmEnv(extra = {}) {
   const env = { ...process.env };
   for (const name of Object.keys(env))
     if (/^(npm_(package|lifecycle)_|npm_(command|execpath|node_execpath)$|INIT_CWD$)/.test(name)) delete env[name];
-  for (const name of ['prefix', 'local_prefix', 'global_prefix', 'loglevel']) delete env[`npm_config_${name}`];
+  // The user agent names the Node of the npm that runs us: install scripts would take it for the one they run on.
+  for (const name of ['prefix', 'local_prefix', 'global_prefix', 'loglevel', 'user_agent'])
+    delete env[`npm_config_${name}`];
   return { ...env, ...extra };
 }
 
