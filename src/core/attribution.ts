@@ -18,8 +18,23 @@ export interface Attribution {
 
 export type Attributable = Pick<
   Checkpoint,
-  'id' | 'trigger' | 'session' | 'turn' | 'cause' | 'restore' | 'origin' | 'files'
+  'id' | 'trigger' | 'session' | 'turn' | 'cause' | 'restore' | 'origin' | 'files' | 'metadata'
 >;
+
+/** On a compaction's point: the turn it belongs to was under way. */
+export const midTurn = { midTurn: true } as const;
+
+/**
+ * On the last point of a turn that ended without a point of its own: nothing had changed then since the checkpoint of this id, be
+ * it the same or a later one of somebody else.
+ */
+export const turnEnd = (newest: CheckpointId): Record<string, unknown> => ({ turnEnd: newest });
+
+/** The checkpoint that holds the files as the turn left them, if this point of it says so. */
+export function endOfTurn(point: Pick<Attributable, 'metadata' | 'id'>): CheckpointId | null {
+  const end = point.metadata['turnEnd'];
+  return typeof end === 'string' && end >= point.id ? end : null;
+}
 
 export interface AttributionOptions {
   /** All paths a checkpoint changed, where its record could not hold them (see `hasAllPaths`); null: not known. */
@@ -97,6 +112,8 @@ interface Running {
   session: string;
   turn: number | null;
   cause: Attributable['cause'];
+  /** The checkpoint at which it was over, where that is known. */
+  end: CheckpointId | null;
 }
 
 /** The time between two checkpoints, or between the newest one and now (`end` null). */
@@ -118,9 +135,11 @@ function intervalsOf(local: readonly Attributable[], options: AttributionOptions
     if (session !== undefined && marksTurn(point)) {
       if (goesOn(point, following.get(point) ?? null, options)) {
         const turn = point.turn?.number ?? running.get(session)?.turn ?? null;
-        running.set(session, { session, turn, cause: point.trigger === 'tool' ? point.cause : null });
+        const cause = point.trigger === 'tool' ? point.cause : null;
+        running.set(session, { session, turn, cause, end: endOfTurn(point) });
       } else running.delete(session);
     }
+    for (const one of running.values()) if (one.end !== null && one.end <= point.id) running.delete(one.session);
     const restored = point.trigger === 'restore' ? point.restore : null;
     const touched = restored?.touched ? new Set(restored.touched) : null;
     const end = local[i + 1] ?? null;
@@ -136,7 +155,9 @@ function intervalsOf(local: readonly Attributable[], options: AttributionOptions
  */
 function goesOn(point: Attributable, next: Attributable | null, options: AttributionOptions): boolean {
   if (point.trigger === 'idle') return false;
-  if (next !== null) return next.trigger !== 'turn';
+  const end = endOfTurn(point);
+  if (end !== null) return end > point.id;
+  if (next !== null) return next.trigger !== 'turn' && (isEdge(next) || sameTurn(point, next));
   return options.running === undefined || options.running.has(point.session?.id ?? '');
 }
 
@@ -153,8 +174,20 @@ function followingPoints(local: readonly Attributable[]): Map<Attributable, Attr
   return following;
 }
 
+/** Made by the agent's turn as it goes; what else there is may be made at any time. */
 function marksTurn(point: Attributable): boolean {
-  return point.trigger === 'turn' || point.trigger === 'tool' || point.trigger === 'idle';
+  if (isEdge(point)) return true;
+  if (point.turn === null) return false;
+  if (point.trigger === 'compaction') return point.metadata['midTurn'] === true;
+  return point.trigger === 'agent' || point.trigger === 'task' || point.trigger === 'interval';
+}
+
+function isEdge({ trigger }: Attributable): boolean {
+  return trigger === 'turn' || trigger === 'tool' || trigger === 'idle';
+}
+
+function sameTurn(one: Attributable, other: Attributable): boolean {
+  return one.turn !== null && one.turn.number === other.turn?.number;
 }
 
 const nobody = { session: null, turn: null, callId: null, tool: null };

@@ -16,6 +16,7 @@ export interface SaveTask {
   trigger?: Extract<Trigger, 'task' | 'compaction' | 'interval'>;
   session?: CreateOptions['session'];
   turn?: CreateOptions['turn'];
+  metadata?: CreateOptions['metadata'];
 }
 
 export interface SavedTask {
@@ -72,6 +73,7 @@ export class TaskService implements TaskPort {
       name,
       session: options.session ?? null,
       turn: options.turn ?? null,
+      metadata: options.metadata ?? {},
       task,
     });
     const warnings = [...changed.warnings, ...(await this.exportHistory(workspace))];

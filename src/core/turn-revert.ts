@@ -1,3 +1,4 @@
+import { endOfTurn } from './attribution';
 import { CheckpointsError } from './errors';
 import type { Checkpoint, PathReason } from './model';
 import type { CaptureFacts, FileChange, FileVersion, SnapshotStore } from './ports';
@@ -21,9 +22,13 @@ export function turnAround(target: Checkpoint, checkpoints: readonly Checkpoint[
   const before = own.find((c) => c.trigger === 'turn') ?? own[0];
   if (!before) throw new CheckpointsError('unknown-reference', 'The checkpoint before this turn is gone.');
   const idle = own.find((c) => c.trigger === 'idle');
+  if (idle) return { before, after: idle };
+  const end = own.map(endOfTurn).find((id) => id !== null);
+  const quiet = checkpoints.find((c) => c.id === end);
+  if (quiet) return { before, after: quiet };
+  // It died, or is still at work.
   const last = own.at(-1)!;
-  const next = checkpoints.find((c) => c.id > last.id);
-  return { before, after: idle ?? next ?? null };
+  return { before, after: checkpoints.find((c) => c.id > last.id) ?? null };
 }
 
 const isFile = (version: FileVersion | null): version is FileVersion =>

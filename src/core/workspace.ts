@@ -13,6 +13,7 @@ import type {
   WorkspaceEvent,
 } from './api';
 import { Activity } from './activity';
+import { endOfTurn, turnEnd } from './attribution';
 import type { Config } from './config';
 import type { ConversationPort } from './conversation';
 import { Cleanup } from './cleanup';
@@ -142,6 +143,7 @@ export class Workspace implements WorkspaceApi {
     const name = options.name === undefined || options.name === null ? null : cleanName(options.name);
     return this.activity.during('capture', 'Creating a checkpoint', async () => {
       const task = options.task === undefined ? ((await this.deps.task?.read()) ?? null) : options.task;
+      let newest: CheckpointId | null = null;
       const { checkpoint } = await this.store.capture(
         {
           paths: options.paths,
@@ -150,13 +152,36 @@ export class Workspace implements WorkspaceApi {
           signal: options.signal,
         },
         (facts) => {
-          if (options.automatic && this.saysNothing(options, facts)) return null;
+          if (options.automatic && this.saysNothing(options, facts)) {
+            newest = facts.previous?.id ?? null;
+            return null;
+          }
           return composeRecord({ ...options, name, task }, facts, this.now());
         },
       );
       if (checkpoint) this.activity.announce('created', [checkpoint.id]);
+      else if (options.trigger === 'idle' && newest !== null) await this.endTurn(options, newest);
       return checkpoint;
     });
+  }
+
+  /** Nothing changed since the newest checkpoint: what follows it is no longer the agent's, which the turn's last point remembers. */
+  private async endTurn({ session, turn }: CreateOptions, newest: CheckpointId): Promise<void> {
+    if (!session || !turn) return;
+    const isOwn = (point: Checkpoint): boolean =>
+      point.origin === null && point.session?.id === session.id && point.turn?.number === turn.number;
+    // Most often it is the newest itself; else another session, or a person, made one since.
+    const own = (await this.store.read([newest])).find(isOwn);
+    const last = own ?? (await this.list({ session: session.id })).find(isOwn);
+    if (last === undefined || endOfTurn(last) !== null || last.id > newest) return;
+    try {
+      const metadata = turnEnd(newest);
+      await this.store.update(last.id, (now) => ({ ...now, metadata: { ...now.metadata, ...metadata } }));
+      this.activity.announce('updated', [last.id]);
+    } catch (error) {
+      // Deleted meanwhile: then there is nothing to remember it by.
+      if (!CheckpointsError.is(error, 'unknown-reference')) throw error;
+    }
   }
 
   async adopt(imports: readonly ImportedCheckpoint[]): Promise<{ added: Checkpoint[]; known: Checkpoint[] }> {

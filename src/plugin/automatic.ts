@@ -27,6 +27,8 @@ export class AutomaticPoints {
   /** Such a call has run since the last scan: the fast lane would not see what it did. */
   private blind = false;
   private readonly namedOutside = new Set<string>();
+  /** Sessions whose turn has begun and not ended. */
+  private readonly atWork = new Set<string>();
 
   constructor(
     private readonly companion: Companion,
@@ -38,6 +40,7 @@ export class AutomaticPoints {
   turn(session: string, prompt: Prompt): Promise<void> {
     this.loose.clear();
     this.namedOutside.clear();
+    this.atWork.add(session);
     return this.within('turn', async (metadata) => {
       const moment = await this.place(session, metadata, () => this.sessions.beginTurn(session, prompt));
       await this.scan({ ...moment, trigger: 'turn', metadata });
@@ -77,11 +80,29 @@ export class AutomaticPoints {
   /** The turn ended. */
   idle(session: string): Promise<void> {
     this.loose.clear();
+    this.atWork.delete(session);
     return this.within('idle', async (metadata) => {
       if ((await this.sessions.rootOf(session)) !== session) return;
       const moment = await this.place(session, metadata, () => this.sessions.whenIdle(session));
       await this.scan({ ...moment, trigger: 'idle', metadata });
     });
+  }
+
+  /** The sessions whose turn is under way at this moment. */
+  working(): ReadonlySet<string> {
+    return new Set(this.atWork);
+  }
+
+  /** Something else that captures: after what came before it, and what comes next waits for it, within the budget. */
+  async inOrder(work: () => Promise<void>): Promise<void> {
+    const { captureBudget } = await this.companion.config();
+    await this.queue(captureBudget, work);
+  }
+
+  private queue(budget: number, work: () => Promise<void>): Promise<void> {
+    const run = orAfter(this.tail, budget).then(work);
+    this.tail = run.catch(() => undefined);
+    return run;
   }
 
   private async place(
@@ -116,9 +137,7 @@ export class AutomaticPoints {
       if (!isWanted(automatic, trigger)) return;
       // Read when the record is written: a capture that is still reading when the agent goes on may hold later content.
       const metadata: Record<string, unknown> = {};
-      const before = this.tail;
-      const run = orAfter(before, captureBudget).then(() => work(metadata));
-      this.tail = run.catch(() => undefined);
+      const run = this.queue(captureBudget, () => work(metadata));
       if ((await orAfter(run, captureBudget)) === 'done') {
         this.reporter.recovered(what);
         return;

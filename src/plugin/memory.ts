@@ -1,5 +1,7 @@
 import { compactionContext } from '../core/handoff';
+import { midTurn } from '../core/attribution';
 import { taskKey } from '../core/task';
+import type { AutomaticPoints } from './automatic';
 import type { Companion } from './companion';
 import type { Reporter } from './reporter';
 import type { SessionTracker } from './tracker';
@@ -15,6 +17,7 @@ export class TaskMemory {
   constructor(
     private readonly companion: Companion,
     private readonly sessions: SessionTracker,
+    private readonly points: AutomaticPoints,
     private readonly reporter: Reporter,
   ) {}
 
@@ -27,9 +30,10 @@ export class TaskMemory {
       this.counts.set(session, count);
       if (every === 0 || count < every || config.automatic === 'off') return;
       this.counts.delete(session);
-      const { workspace, task } = await this.companion.open();
-      const moment = await this.sessions.whenIdle(session, 0);
-      await task.autosave(workspace, 'interval', moment);
+      await this.points.inOrder(async () => {
+        const { workspace, task } = await this.companion.open();
+        await task.autosave(workspace, 'interval', await this.sessions.whenIdle(session, 0));
+      });
     });
   }
 
@@ -58,12 +62,17 @@ export class TaskMemory {
     if (offered !== undefined) this.summarised.set(session, offered);
     this.offered.delete(session);
     this.sessions.forget(session);
-    await this.quietly('The task was not saved', async () => {
-      if ((await this.companion.config()).automatic === 'off') return;
-      const root = await this.sessions.rootOf(session);
-      const { workspace, task } = await this.companion.open();
-      await task.autosave(workspace, 'compaction', await this.sessions.whenIdle(root, 0));
-    });
+    const working = this.points.working();
+    await this.quietly('The task was not saved', () =>
+      // Before anything that the next prompt, or the turn as it goes on, does.
+      this.points.inOrder(async () => {
+        if ((await this.companion.config()).automatic === 'off') return;
+        const root = await this.sessions.rootOf(session);
+        const { workspace, task } = await this.companion.open();
+        const metadata = working.has(root) ? midTurn : {};
+        await task.autosave(workspace, 'compaction', { ...(await this.sessions.whenIdle(root, 0)), metadata });
+      }),
+    );
   }
 
   private async quietly(what: string, work: () => Promise<void>): Promise<void> {

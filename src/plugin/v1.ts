@@ -61,7 +61,7 @@ export function v1Hooks(input: V1Input): V1Hooks {
   );
   const sessions = new SessionTracker(gateway);
   const points = new AutomaticPoints(companion, sessions, reporter);
-  const memory = new TaskMemory(companion, sessions, reporter);
+  const memory = new TaskMemory(companion, sessions, points, reporter);
   const backup = new PluginBackup(companion, reporter);
   const toBackup = new V1Events();
   const tools = toolsFor(offeredTools(input.directory), { companion, sessions, memory, reporter, backup });

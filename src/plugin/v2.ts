@@ -28,7 +28,7 @@ export async function v2Setup(context: V2Context): Promise<() => Promise<void>> 
   );
   const sessions = new SessionTracker(host);
   const points = new AutomaticPoints(companion, sessions, reporter);
-  const memory = new TaskMemory(companion, sessions, reporter);
+  const memory = new TaskMemory(companion, sessions, points, reporter);
   const prompts = new Prompts(sessions, points, memory, reporter);
 
   await context.session.hook('prompt', async ({ sessionID, messageID, prompt }) => {

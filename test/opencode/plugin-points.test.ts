@@ -2,9 +2,9 @@ import { existsSync } from 'node:fs';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { PlanEntry } from '../../src/core/model';
+import type { Checkpoint, PlanEntry } from '../../src/core/model';
 import { until } from '../rig/opencode';
-import { edit, patch, shell, subagent, write } from '../rig/script';
+import { call, edit, patch, shell, subagent, write } from '../rig/script';
 import { gatewayTo, generations } from './gateway-fixture';
 import { PluginRig } from './plugin-fixture';
 
@@ -205,6 +205,49 @@ describe.each(generations)('automatic checkpoints on OpenCode %s', (generation) 
     await server.idle(session);
     await rig.eventually(session, (all) => all.at(-1)?.trigger === 'idle', 'the idle point');
     expect(await planned()).toEqual(expected);
+  });
+
+  it('knows where a turn ended that left no point at its end', async () => {
+    const { server } = rig;
+    const gateway = await gatewayTo(server);
+    const session = await server.createSession('Saved by the agent');
+    await server.turn(session, 'write, then save', [
+      { tools: [write('saved.txt', 'agent\n')] },
+      { tools: [call('checkpoint_create', { name: 'saved by the agent' })] },
+      { text: 'Done.' },
+    ]);
+    const ended = (all: Checkpoint[]): boolean => all.at(-1)?.metadata['turnEnd'] === all.at(-1)?.id;
+    const points = await rig.eventually(session, ended, 'the mark of the end');
+    expect(points.map(({ trigger }) => trigger)).toEqual(['turn', 'agent']);
+    await writeFile(join(server.workspace, 'by-hand.txt'), 'by hand\n');
+    await server.turn(session, 'only talk', [{ text: 'Talked.' }]);
+    const both = await rig.eventually(session, (all) => all.length === 3 && ended(all), 'the end of the talk');
+    await writeFile(join(server.workspace, 'by-hand.txt'), 'again by hand\n');
+    await rig.open(async (workspace) => {
+      const { entries } = await workspace.plan(both[0]?.id ?? '');
+      const found = Object.fromEntries(entries.map(({ path, yours }) => [path, yours === true]));
+      expect(found).toEqual({ 'saved.txt': false, 'by-hand.txt': true });
+      // The talk changed nothing, so there is nothing to take back; the turn before it changed one file.
+      const mine = async (): Promise<string> => readFile(join(server.workspace, 'by-hand.txt'), 'utf8');
+      expect(await workspace.revertTurn(both[2]?.id ?? '')).toMatchObject({ restored: [], deleted: [], conflicts: [] });
+      expect(await workspace.revertTurn(both[0]?.id ?? '')).toMatchObject({ restored: [], deleted: ['saved.txt'] });
+      expect(await mine()).toBe('again by hand\n');
+    }, gateway);
+  });
+
+  it('has the point of a compaction before what the next prompt does', async () => {
+    const { server } = rig;
+    const gateway = await gatewayTo(server);
+    const session = await server.createSession('Compacted');
+    await server.turn(session, 'something to sum up', [{ text: 'Said.' }]);
+    await server.compact(session);
+    await server.turn(session, 'and on at once', [{ tools: [write('after-it.txt', 'agent\n')] }, { text: 'Done.' }]);
+    const points = await rig.eventually(session, (all) => all.at(-1)?.trigger === 'idle', 'the idle point');
+    const triggers = points.map(({ trigger }) => trigger);
+    expect(triggers).toEqual(['turn', 'compaction', 'turn', 'idle']);
+    expect(points[1]?.files.paths).toEqual([]);
+    const { entries } = await rig.open((workspace) => workspace.plan(points[2]?.id ?? ''), gateway);
+    expect(entries).toEqual([{ path: 'after-it.txt', action: 'delete' }]);
   });
 
   it('has a point for a prompt that waited for the turn before it', async () => {

@@ -1,6 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { attribute, hasAllPaths, usersChanges, type AttributionOptions } from '../../src/core/attribution';
+import {
+  attribute,
+  hasAllPaths,
+  midTurn,
+  turnEnd,
+  usersChanges,
+  type AttributionOptions,
+} from '../../src/core/attribution';
 import type { Checkpoint } from '../../src/core/model';
 import { Records, type RecordInput } from './records';
 
@@ -247,6 +254,45 @@ describe('who changed a path last', () => {
     expect(unsure([...two, ['tool', 'a', []]], ['mine.ts'], both)).toEqual([]);
     // Nobody is at work: it is the user's, and that is sure.
     expect(unsure(two, ['mine.ts'], { running: new Set() })).toEqual([]);
+  });
+
+  const atRest: AttributionOptions = { running: new Set() };
+
+  it.each(['agent', 'task', 'interval'] as const)(
+    "what was there when the agent made a point itself (%s) is the agent's, what came after it the user's",
+    (trigger) => {
+      const lines: Line[] = [
+        ['turn', 'a', []],
+        [trigger, 'a', ['mine.ts']],
+      ];
+      expect(who(lines, ['later.ts'], 'mine.ts', atRest)).toBe('agent a 1 -');
+      expect(who(lines, ['later.ts'], 'later.ts', atRest)).toBe('user - - -');
+    },
+  );
+
+  it('a compaction counts to the turn only when it came in the middle of one', () => {
+    const lines = (metadata: Record<string, unknown>): Line[] => [
+      ['turn', 'a', []],
+      ['compaction', 'a', ['x'], { metadata }],
+    ];
+    expect(who(lines(midTurn), [], 'x', atRest)).toBe('agent a 1 -');
+    expect(who(lines({}), [], 'x', atRest)).toBe('user - - -');
+  });
+
+  it('does not take a point of a later turn for a sign of life of this one', () => {
+    const points = history(['agent', 'a', [], { turn: 1 }], ['agent', 'a', ['x'], { turn: 2 }]);
+    expect(attribute(points, new Set(), ['x']).get('x')?.by).toBe('user');
+  });
+
+  it("knows a turn's end by its last point, also when another's point is the newest by then", () => {
+    const points = history(['turn', 'a', []], ['turn', 'b', ['by-a.ts']], ['manual', null, ['by-hand.ts']]);
+    const [mine, others] = points;
+    if (mine && others) mine.metadata = turnEnd(others.id);
+    expect(attribute(points, new Set(), ['by-a.ts'], atRest).get('by-a.ts')).toMatchObject({
+      by: 'agent',
+      session: 'a',
+    });
+    expect(attribute(points, new Set(), ['by-hand.ts'], atRest).get('by-hand.ts')?.by).toBe('user');
   });
 
   it('the changes of the user are exactly what was attributed to them', () => {
