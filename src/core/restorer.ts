@@ -357,22 +357,23 @@ export class Restorer {
     await this.task.replace(to.task);
   }
 
-  /** Rolls back when `work` fails; a rollback that fails, too, is told together with the reason for it. */
+  /** Rolls back when `work` fails. Either way it is told where the files are now. */
   private async orElse<T>(work: () => Promise<T>, rollBack: () => Promise<void>): Promise<T> {
     try {
       return await work();
     } catch (error) {
+      const text = (one: unknown): string => (one instanceof Error ? one.message : String(one));
+      const told = (where: string): CheckpointsError =>
+        new CheckpointsError(CheckpointsError.is(error) ? error.reason : 'server-failed', `${text(error)} ${where}`, {
+          cause: error,
+          details: CheckpointsError.is(error) ? error.details : undefined,
+        });
       try {
         await rollBack();
       } catch (second) {
-        const text = (one: unknown): string => (one instanceof Error ? one.message : String(one));
-        throw new CheckpointsError(
-          CheckpointsError.is(error) ? error.reason : 'server-failed',
-          `${text(error)} The files are as they were at the checkpoint: taking them back failed, too (${text(second)}).`,
-          { cause: error },
-        );
+        throw told(`The files are as they were at the checkpoint: taking them back failed, too (${text(second)}).`);
       }
-      throw error;
+      throw told('Nothing was restored: everything is as it was before.');
     }
   }
 }
