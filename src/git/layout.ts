@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { chmodSync, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CheckpointsError } from '../core/errors';
 import { readJson, writeFileDurably } from './durable';
@@ -62,7 +62,7 @@ export function ensureStore(layout: Layout, root: string, objectFormat: () => Ha
       root,
       format: formatVersion,
       created: new Date().toISOString(),
-      objectFormat: objectFormat(),
+      objectFormat: formatOf(layout) ?? objectFormat(),
     };
     makeRepository(layout, file.objectFormat);
     if (!known) writeFileDurably(path, `${JSON.stringify(file, null, 2)}\n`);
@@ -70,6 +70,12 @@ export function ensureStore(layout: Layout, root: string, objectFormat: () => Ha
   } catch (error) {
     throw storeFailure(error, layout.folder);
   }
+}
+
+/** What the repository says of itself, where there is one. */
+function formatOf({ gitDir }: Layout): HashName | null {
+  if (!existsSync(gitDir)) return null;
+  return /^\s*objectformat\s*=\s*sha256\s*$/im.test(readFileSync(join(gitDir, 'config'), 'utf8')) ? 'sha256' : 'sha1';
 }
 
 export function readWorkspaceFile(path: string): WorkspaceFile | null {

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { DiffResult, Problem, Stats } from '../../src/core/api';
@@ -82,6 +82,29 @@ describe('doctor', () => {
     }
     expect(made.id).toBeTruthy();
   });
+
+  it.each(['', '{"root": 1}', '{ "root": "/so'])(
+    'opens a store whose workspace.json is damaged (%j)',
+    async (content) => {
+      const made = await create('one');
+      const folder = (await desk.answer<Stats>(['stats'])).store;
+      const file = path.join(folder, 'workspace.json');
+      const before = JSON.parse(readFileSync(file, 'utf8')) as Record<string, unknown>;
+      writeFileSync(file, content);
+      const refused = await desk.run(['list']);
+      expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('doctor --repair') as string });
+      const found = (repaired: boolean): unknown => ({
+        problems: [expect.objectContaining({ reason: 'store-broken', repaired })],
+      });
+      expect(await desk.answer(['doctor'])).toEqual(found(false));
+      expect(readFileSync(file, 'utf8')).toBe(content);
+      expect(await desk.answer(['doctor', '--repair'])).toEqual(found(true));
+      const { created: _created, ...rest } = before;
+      expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject(rest);
+      expect(await desk.answer(['list'])).toMatchObject({ checkpoints: [{ id: made.id }] });
+      expect(await desk.answer(['doctor'])).toEqual({ problems: [] });
+    },
+  );
 });
 
 describe('originals', () => {
