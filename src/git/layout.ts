@@ -47,7 +47,7 @@ export function layoutIn(home: string, folder: string): Layout {
 }
 
 /** Raw bytes whatever the user's .gitattributes say; this file has the highest precedence. */
-export const rawAttributes = '* -text -eol -ident -filter -working-tree-encoding\n';
+export const rawAttributes = '* -text -eol -ident -filter -working-tree-encoding -export-ignore -export-subst\n';
 
 /** Opens the store of a workspace, or makes it. A store of a newer format is refused, not touched. */
 export function ensureStore(layout: Layout, root: string, objectFormat: () => HashName): WorkspaceFile {

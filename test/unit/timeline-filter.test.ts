@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { TimelineRow, TimelineSession } from '../../src/protocol/timeline';
-import { dayOf, parseMoment, TimeFormat } from '../../webview/timeline/model/dates';
+import { parseMoment, parseUntil } from '../../src/protocol/moments';
+import { dayOf, TimeFormat } from '../../webview/timeline/model/dates';
 import { findKey, hostQueries, matches, parseFilter, tokenize } from '../../webview/timeline/model/filter';
 import { suggest } from '../../webview/timeline/model/suggest';
 
@@ -28,6 +29,18 @@ describe('times', () => {
       expect(parseMoment(text, now)).toBeNull();
     },
   );
+
+  it.each([
+    ['2025-11-02', local(2025, 10, 3) - 1],
+    ['yesterday', local(2025, 10, 14) - 1],
+    ['09:05', local(2025, 10, 14, 9, 6) - 1],
+    ['2h', now - 7_200_000],
+    ['soon', null],
+  ])('until “%s” means to its end', (text, expected) => {
+    expect(parseUntil(text, now)).toBe(expected);
+    const [term] = parseFilter(`until:${text}`, now).terms;
+    expect(term).toEqual(expected === null ? undefined : { not: false, kind: 'before', t: expected + 1 });
+  });
 
   it('are said as people say them', () => {
     const format = new TimeFormat('en-GB');

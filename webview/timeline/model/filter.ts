@@ -1,13 +1,15 @@
 import type { Trigger } from '../../../src/core/model';
 import type { FindQuery, TimelineRow, TimelineSession } from '../../../src/protocol/timeline';
-import { parseMoment } from './dates';
+import { parseMoment, parseUntil } from '../../../src/protocol/moments';
 import { triggers } from './triggers';
 
 /**
  * The filter field's language: words (all must match), "quoted words", and `key:value` with an optional `-` in front.
- * trigger:tool,turn  session:login (or none)  file:src/auth  before:yesterday  after:2h  is:pinned
+ * trigger:tool,turn  session:login (or none)  file:src/auth  before:yesterday  after:2h (or since:)  until:today  is:pinned
  */
-export const filterKeys = ['trigger', 'session', 'file', 'before', 'after', 'is'] as const;
+export const suggestedKeys = ['trigger', 'session', 'file', 'before', 'after', 'is'] as const;
+/** Also the words of the command Search. */
+export const filterKeys = [...suggestedKeys, 'since', 'until'] as const;
 export type FilterKey = (typeof filterKeys)[number];
 
 export const isValues = ['pinned', 'named', 'fetched', 'partial'] as const;
@@ -71,9 +73,13 @@ function keyed(key: FilterKey, value: string, not: boolean, now: number): Term |
       return found ? { not, kind: key, value: found } : `“is:” takes ${isValues.join(', ')}.`;
     }
     case 'before':
-    case 'after': {
-      const t = parseMoment(value, now);
-      return t === null ? `“${value}” is no time. Try 2025-11-14, 09:30, yesterday or 2h.` : { not, kind: key, t };
+    case 'until':
+    case 'after':
+    case 'since': {
+      const t = key === 'until' ? parseUntil(value, now) : parseMoment(value, now);
+      if (t === null) return `“${value}” is no time. Try 2025-11-14, 09:30, yesterday or 2h.`;
+      if (key === 'until') return { not, kind: 'before', t: t + 1 };
+      return { not, kind: key === 'since' ? 'after' : key, t };
     }
     case 'session':
     case 'file':

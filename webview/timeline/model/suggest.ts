@@ -1,6 +1,6 @@
 import type { Trigger } from '../../../src/core/model';
 import type { TimelineSession } from '../../../src/protocol/timeline';
-import { filterKeys, isValues, tokenize, type FilterKey } from './filter';
+import { filterKeys, isValues, suggestedKeys, tokenize, type FilterKey } from './filter';
 import { triggerLabel, triggers } from './triggers';
 
 /** One line of the type-ahead list: what it is, and what the field holds once it is taken. */
@@ -13,7 +13,7 @@ export interface Suggestion {
   caret: number;
 }
 
-const keyHints: Record<FilterKey, string> = {
+const keyHints: Record<(typeof suggestedKeys)[number], string> = {
   trigger: 'what made it',
   session: 'title of a session, or none',
   file: 'a changed file',
@@ -48,7 +48,7 @@ export function suggest(query: string, caret: number, context: { sessions: Itera
   };
   if (colon < 0) {
     const start = body.toLowerCase();
-    return filterKeys
+    return suggestedKeys
       .filter((key) => key.startsWith(start))
       .map((key) => ({ label: `${key}:`, hint: keyHints[key], ...take(`${key}:`, true) }));
   }
@@ -81,7 +81,9 @@ function values(key: FilterKey, typed: string, { sessions }: { sessions: Iterabl
     case 'is':
       return isValues.filter((value) => value.startsWith(typed)).map((text) => ({ text, hint: '' }));
     case 'before':
+    case 'until':
     case 'after':
+    case 'since':
       return moments.filter(([text]) => text.startsWith(typed)).map(([text, hint]) => ({ text, hint }));
     case 'session': {
       const titles = [...new Set([...sessions].flatMap(({ title }) => (title ? [title] : [])))];
