@@ -82,7 +82,15 @@ export function programApi(open: () => Promise<WorkspaceApi>): CheckpointsApi {
   let unsubscribe: (() => void) | null = null;
 
   const emit = <K extends keyof ProgramEvents>(event: K, payload: ProgramEvents[K]): void => {
-    for (const listener of [...listeners[event]]) listener(payload);
+    for (const listener of [...listeners[event]])
+      try {
+        listener(payload);
+      } catch (error) {
+        // A fault of the listener's own program: it is thrown there, and what was done here stays done.
+        setImmediate(() => {
+          throw error;
+        });
+      }
   };
   const workspace = (): Promise<WorkspaceApi> => {
     opening ??= open().then(

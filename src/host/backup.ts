@@ -63,8 +63,9 @@ export class Backup implements vscode.Disposable {
     if (root === undefined)
       throw this.workspaces.failures[0] ?? new CheckpointsError('invalid-argument', 'Open a folder first.');
     if (this.open?.root !== root) {
-      await this.close();
-      this.open = { root, api: this.load(root) };
+      // At once, so that whoever asks meanwhile gets the same one.
+      const closed = this.close();
+      this.open = { root, api: closed.then(() => this.load(root)) };
     }
     return this.open.api;
   }

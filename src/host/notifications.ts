@@ -27,7 +27,8 @@ export const advice: Record<Reason, Advice> = {
     sentence: 'More than one checkpoint begins with this id.',
     wayOut: 'Use more characters of the id.',
   },
-  'invalid-argument': { sentence: 'This is not possible.', wayOut: 'Change the value and try again.' },
+  // Its own words say what is wrong and what to do.
+  'invalid-argument': { sentence: 'This is not possible.', wayOut: '' },
   'refused-root': {
     sentence: 'Checkpoints are not kept for this folder.',
     wayOut: 'Open a project folder instead.',
@@ -163,13 +164,15 @@ export const advice: Record<Reason, Advice> = {
 export const explain = (error: CheckpointsError): string => {
   const { sentence, wayOut } = advice[error.reason];
   const detail = error.message.trim();
-  if (detail === '' || sentence.startsWith(detail)) return `${sentence} ${wayOut}`;
+  if (detail === '' || sentence.startsWith(detail)) return `${sentence} ${wayOut}`.trim();
   const particular = /[.!?…]$/.test(detail) ? detail : `${detail}.`;
   // "Git was not found." need not go before "git was not found on PATH."
-  const says = detail.toLowerCase().startsWith(sentence.slice(0, -1).toLowerCase());
-  return says
-    ? `${particular.charAt(0).toUpperCase()}${particular.slice(1)} ${wayOut}`
-    : `${sentence} ${particular} ${wayOut}`;
+  const says = wayOut === '' || detail.toLowerCase().startsWith(sentence.slice(0, -1).toLowerCase());
+  return (
+    says
+      ? `${particular.charAt(0).toUpperCase()}${particular.slice(1)} ${wayOut}`
+      : `${sentence} ${particular} ${wayOut}`
+  ).trim();
 };
 
 /** Shows what went wrong, once, with its way out as a button. A cancelled operation is not worth a message. */

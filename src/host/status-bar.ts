@@ -69,6 +69,7 @@ export class StatusBar implements vscode.Disposable {
     const [failure] = this.workspaces.failures;
     const { newest } = this;
     this.item.backgroundColor = undefined;
+    this.item.accessibilityInformation = undefined;
     this.item.command = `${views.tree}.focus`;
     if (operation !== null) {
       this.item.text = `$(sync~spin) ${operation.title}`;

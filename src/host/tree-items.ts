@@ -224,7 +224,8 @@ const tooltip = (checkpoint: Checkpoint, group?: TurnGroup): vscode.MarkdownStri
       `${plural(restore.restored, 'file')} written, ${restore.deleted} deleted by the ${restore.operation} that followed`,
     );
   if (origin !== null) line('cloud-download', `From ${origin.user} on ${origin.machine}`);
-  if (files.skipped.length > 0) line('info', `${plural(files.skipped.length, 'file')} left out (too large)`);
+  const reasons = new Set(files.skipped.map(({ reason }) => (reason === 'too-large' ? 'too large' : reason)));
+  if (reasons.size > 0) line('info', `${plural(files.skipped.length, 'file')} left out: ${[...reasons].join(', ')}`);
   if (files.partial.length > 0) line('warning', `${plural(files.partial.length, 'path')} could not be read`);
   text.appendMarkdown('\n\n').appendMarkdown(`\`${checkpoint.id}\``);
   return text;

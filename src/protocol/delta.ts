@@ -38,6 +38,8 @@ export function applyReply(current: TimelineWindow | null, reply: TimelineReply)
   }
   if (!current || current.revision !== reply.base) return null;
   const { kind: _, base: _base, changed, removed, ...frame } = reply;
+  // Every answer is a new copy; what says the same stays the same, for all rows are laid out anew when it changes.
+  if (JSON.stringify(frame.sessions) === JSON.stringify(current.sessions)) frame.sessions = current.sessions;
   if (changed.length === 0 && removed.length === 0) return { ...frame, rows: current.rows };
   const gone = new Set([...removed, ...changed.map((row) => row.id)]);
   const rows = [...current.rows.filter((row) => !gone.has(row.id)), ...changed].sort(newestRowFirst);

@@ -1,5 +1,6 @@
 import { html, LitElement, nothing, type TemplateResult } from 'lit';
 import { customElement, state } from 'lit/decorators.js';
+import { keyed } from 'lit/directives/keyed.js';
 import { Caller } from '../../../src/protocol/caller';
 import {
   timelineTimeouts,
@@ -119,7 +120,9 @@ export class CheckpointsTimeline extends LitElement {
         <timeline-tooltip></timeline-tooltip>
         <timeline-menu></timeline-menu>
       </main>
-      <div class="live" role="status" aria-live="polite">${store.announcement.text}</div>`;
+      <div class="live" role="status" aria-live="polite">
+        ${keyed(store.announcement, html`<span>${store.announcement.text}</span>`)}
+      </div>`;
   }
 
   private toolbar(store: TimelineStore): TemplateResult {
