@@ -72,9 +72,9 @@ function restoreTitle(input: TitleInput): string {
     case 'redo':
       return 'Before redo';
     case 'revert-turn':
-      return target === '' ? 'Before reverting a turn' : `Before reverting ${target}`;
+      return target === '' ? 'Before reverting a turn' : `Before reverting “${target}”`;
     default:
-      return target === '' ? 'Before restore' : `Before restore to ${target}`;
+      return target === '' ? 'Before restore' : `Before restoring “${target}”`;
   }
 }
 

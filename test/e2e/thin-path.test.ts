@@ -74,7 +74,7 @@ describe('thin path', () => {
     await workbench.quickRows.first().click();
     await workbench.modalClick('Restore');
     await workbench.notification('Restored: 1 file written.').waitFor();
-    await workbench.row(view, 'Before restore to').waitFor();
+    await workbench.row(view, 'Before restoring').waitFor();
     await workbench.screenshot('thin-6-restored');
     expect(await session.read('src/app.ts')).toContain('value3 = 33;');
   });

@@ -30,14 +30,14 @@ describe('titles', () => {
     [{ trigger: 'restore' }, 'Before restore'],
     [
       { trigger: 'restore', restore: { operation: 'restore', target: 'cp_1' }, targetTitle: 'Fix the bug' },
-      'Before restore to Fix the bug',
+      'Before restoring “Fix the bug”',
     ],
-    [{ trigger: 'restore', restore: { operation: 'restore', target: 'cp_1' } }, 'Before restore to cp_1'],
+    [{ trigger: 'restore', restore: { operation: 'restore', target: 'cp_1' } }, 'Before restoring “cp_1”'],
     [{ trigger: 'restore', restore: { operation: 'undo', target: 'cp_1' } }, 'Before undo'],
     [{ trigger: 'restore', restore: { operation: 'redo', target: 'cp_1' } }, 'Before redo'],
     [
       { trigger: 'restore', restore: { operation: 'revert-turn', target: 'cp_1' }, targetTitle: 'Fix' },
-      'Before reverting Fix',
+      'Before reverting “Fix”',
     ],
     [{ trigger: 'manual' }, 'Manual checkpoint'],
     [{ trigger: 'import' }, 'Imported checkpoint'],
