@@ -137,6 +137,8 @@ describe.each(generations)('the command line and a conversation on %s', (generat
       const reason = await refusal(['restore', 'rollback', '--scope', 'files,conversation'], env);
       expect(['server-failed', 'fork-mismatch']).toContain(reason);
       expect(read()).toBe('mine\n');
+      const { stdout } = await run(['restore', 'rollback', '--scope', 'files,conversation'], env);
+      expect(stdout).toContain('Nothing was restored: everything is as it was before.');
       const { problems } = await answer<{ problems: unknown[] }>(['doctor']);
       expect(problems).toEqual([]);
     } finally {
