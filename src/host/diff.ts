@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
 import * as vscode from 'vscode';
 import type { Change, Checkpoint } from '../core/model';
-import { sideOf } from './diff-sides';
+import { previousSides, sideOf } from './diff-sides';
 import { shortTitle } from './labels';
 import type { Root } from './root';
 import { nothingUri, snapshotUri } from './uris';
@@ -117,10 +117,9 @@ export const compareCheckpoints = async (
 export const openPreviousDiff = async (
   { root, checkpoint }: Target,
   previous: Checkpoint | undefined,
-  path: string,
+  change: Pick<Change, 'path' | 'from'>,
 ): Promise<void> => {
-  const left =
-    previous === undefined ? nothingUri(checkpoint.id, root.toUri(path)) : await sideOf(root, previous.id, path);
-  const title = `${basename(path)} (${previous === undefined ? 'nothing' : shortTitle(previous, 30)} ↔ ${shortTitle(checkpoint, 30)})`;
-  await show(left, await sideOf(root, checkpoint.id, path), title);
+  const [left, right] = await previousSides(root, checkpoint, previous, change);
+  const title = `${basename(change.path)} (${previous === undefined ? 'nothing' : shortTitle(previous, 30)} ↔ ${shortTitle(checkpoint, 30)})`;
+  await show(left, right, title);
 };

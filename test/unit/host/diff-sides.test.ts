@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type * as vscode from 'vscode';
-import { sideOf, type Place } from '../../../src/host/diff-sides';
+import { previousSides, sideOf, type Place } from '../../../src/host/diff-sides';
 import { nothingUri, parseSnapshotUri, snapshotUri } from '../../../src/host/uris';
+import { record } from './record';
 import { uri } from './uri';
 
 const partsOf = ({ scheme, authority, path, query }: vscode.Uri) => ({ scheme, authority, path, query });
@@ -32,6 +33,26 @@ describe('the sides of a diff', () => {
     expect(places.map(parseSnapshotUri)).toMatchObject([
       { checkpoint: 'cp_1', empty: false, file: { path: '/work/a.ts' } },
       { checkpoint: 'cp_1', empty: true, file: { path: '/work/b.ts' } },
+    ]);
+  });
+
+  it.each([
+    ['changed', { path: 'new.ts' }, { cp_1: ['new.ts'], cp_2: ['new.ts'] }, '/work/new.ts', false],
+    ['renamed', { path: 'new.ts', from: 'old.ts' }, { cp_1: ['old.ts'], cp_2: ['new.ts'] }, '/work/old.ts', false],
+    ['added', { path: 'new.ts' }, { cp_1: [], cp_2: ['new.ts'] }, '/work/new.ts', true],
+  ])('begin with what the file was before: %s', async (_, change, held, path, empty) => {
+    const sides = await previousSides(rootWith(held), record('cp_2'), record('cp_1'), change);
+    expect(sides.map(parseSnapshotUri)).toMatchObject([
+      { checkpoint: 'cp_1', empty, file: { path } },
+      { checkpoint: 'cp_2', empty: false, file: { path: '/work/new.ts' } },
+    ]);
+  });
+
+  it('mean the only checkpoint there is when none comes before it', async () => {
+    const sides = await previousSides(rootWith({ cp_2: ['a.ts'] }), record('cp_2'), undefined, { path: 'a.ts' });
+    expect(sides.map(parseSnapshotUri)).toMatchObject([
+      { checkpoint: 'cp_2', empty: true },
+      { checkpoint: 'cp_2', empty: false },
     ]);
   });
 });
