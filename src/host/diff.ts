@@ -1,6 +1,7 @@
 import { basename } from 'node:path';
 import * as vscode from 'vscode';
 import type { Change, Checkpoint } from '../core/model';
+import { previousSides, sideOf } from './diff-sides';
 import { shortTitle } from './labels';
 import type { Root } from './root';
 import { nothingUri, snapshotUri } from './uris';
@@ -35,10 +36,10 @@ export const openWorkingDiff = async (
   options: vscode.TextDocumentShowOptions = {},
 ): Promise<void> => {
   const file = root.toUri(path);
-  const [then, now] = await Promise.all([root.api.stat(checkpoint.id, path), exists(file)]);
+  const [then, now] = await Promise.all([sideOf(root, checkpoint.id, path), exists(file)]);
   await show(
-    then === null ? nothingUri(file) : snapshotUri(checkpoint.id, file),
-    now ? file : nothingUri(file),
+    then,
+    now ? file : nothingUri(checkpoint.id, file),
     `${basename(path)} (${shortTitle(checkpoint)} ↔ ${now ? 'Working File' : 'deleted'})`,
     options,
   );
@@ -57,11 +58,10 @@ export const openChangeDiff = async (
   const file = root.toUri(path);
   const unchanged = (await root.api.diff(checkpoint.id, undefined, { paths: [path] })).changes.length === 0;
   if (!unchanged || previous === undefined) return openWorkingDiff({ root, checkpoint }, path, options);
-  const before = from ?? path;
-  const [then, now] = await Promise.all([root.api.stat(previous.id, before), exists(file)]);
+  const [then, now] = await Promise.all([sideOf(root, previous.id, from ?? path), exists(file)]);
   await show(
-    then === null ? nothingUri(file) : snapshotUri(previous.id, root.toUri(before)),
-    now ? file : nothingUri(file),
+    then,
+    now ? file : nothingUri(previous.id, file),
     `${basename(path)} (before ${shortTitle(checkpoint)} ↔ ${now ? 'Working File' : 'deleted'})`,
     options,
   );
@@ -117,11 +117,9 @@ export const compareCheckpoints = async (
 export const openPreviousDiff = async (
   { root, checkpoint }: Target,
   previous: Checkpoint | undefined,
-  path: string,
+  change: Pick<Change, 'path' | 'from'>,
 ): Promise<void> => {
-  const file = root.toUri(path);
-  const side = async (of: Checkpoint | undefined): Promise<vscode.Uri> =>
-    of === undefined || (await root.api.stat(of.id, path)) === null ? nothingUri(file) : snapshotUri(of.id, file);
-  const title = `${basename(path)} (${previous === undefined ? 'nothing' : shortTitle(previous, 30)} ↔ ${shortTitle(checkpoint, 30)})`;
-  await show(await side(previous), await side(checkpoint), title);
+  const [left, right] = await previousSides(root, checkpoint, previous, change);
+  const title = `${basename(change.path)} (${previous === undefined ? 'nothing' : shortTitle(previous, 30)} ↔ ${shortTitle(checkpoint, 30)})`;
+  await show(left, right, title);
 };

@@ -120,8 +120,8 @@ export class PlanChoice implements vscode.TreeDataProvider<PlanNode>, vscode.Dis
       command: 'vscode.diff',
       title: 'Show What Would Change',
       arguments: [
-        left ?? nothingUri(file),
-        right ?? nothingUri(file),
+        left ?? nothingUri(checkpoint.id, file),
+        right ?? nothingUri(checkpoint.id, file),
         `${basename(entry.path)} (Now ↔ After Restore)`,
         { preview: true, preserveFocus: true },
       ],

@@ -7,7 +7,7 @@ import { shortTitle } from './labels';
 import { withPatience } from './progress';
 import { runRestore } from './restore-run';
 import { chooseScope, firstScope } from './restore-scope';
-import { countPlan, isEmptyPlan, onlyForks, planText } from './restore-text';
+import { countPlan, deletesNamed, isEmptyPlan, onlyForks, planText } from './restore-text';
 import type { Root } from './root';
 import { settleUnsaved } from './unsaved';
 
@@ -60,7 +60,10 @@ export class RestoreFlow {
     );
   }
 
-  /** Files or folders by name, without the dialog: it was these that were asked for, and it can be undone. */
+  /**
+   * Files or folders by name, without the dialog: it was these that were asked for, and it can be undone. Only that a
+   * file will go is not what everybody expects of it.
+   */
   async restorePaths(target: Target, paths: string[]): Promise<boolean> {
     const { root, checkpoint } = target;
     const options: PlanOptions = { scope: ['files'], paths };
@@ -68,6 +71,11 @@ export class RestoreFlow {
     if (isEmptyPlan(plan)) {
       vscode.window.showInformationMessage('Nothing to do: it already is as it was at this checkpoint.');
       return false;
+    }
+    if (deletesNamed(plan, paths)) {
+      const message = `${doing(plan, checkpoint, paths)} “${shortTitle(checkpoint, 60)}”?`;
+      const asked = { modal: true, detail: planText(plan) };
+      if ((await vscode.window.showWarningMessage(message, asked, restoreButton)) === undefined) return false;
     }
     const settled = await unsaved(root, { options, touched: touchedBy(plan) });
     if (settled === undefined) return false;

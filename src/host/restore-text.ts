@@ -31,6 +31,10 @@ export const isEmptyPlan = (plan: RestorePlan): boolean => {
   return write + deleted === 0 && plan.conversation === undefined && !plan.scope.includes('task');
 };
 
+/** A file that was asked for by name was not there then: to restore it is to delete it. */
+export const deletesNamed = (plan: RestorePlan, paths: readonly string[]): boolean =>
+  plan.entries.some(({ path, action }) => action === 'delete' && paths.includes(path));
+
 /** Nothing but a new session: files and task are left alone. */
 export const onlyForks = (plan: RestorePlan): boolean => plan.scope.length === 1 && plan.scope[0] === 'conversation';
 

@@ -5,6 +5,7 @@ import type { RecoveryReport } from '../core/ports';
 import type { TaskService } from '../core/task-service';
 import type { Upkeep } from '../core/upkeep';
 import type { Opened } from './open';
+import { relativePath } from './relative-path';
 import type { Sessions } from './sessions';
 
 /** One workspace root, and the way between its relative paths and the URIs that the window uses. */
@@ -52,11 +53,6 @@ export class Root {
 
   /** The path as the core knows it; undefined for what is not in this root. */
   toRelative(uri: vscode.Uri): string | undefined {
-    for (const base of [this.shown, this.api.root]) {
-      const relative = path.relative(base, uri.fsPath);
-      if (relative !== '' && !relative.startsWith('..') && !path.isAbsolute(relative))
-        return relative.split(path.sep).join('/');
-    }
-    return undefined;
+    return relativePath(this.shown, uri.fsPath) ?? relativePath(this.api.root, uri.fsPath);
   }
 }

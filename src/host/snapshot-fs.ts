@@ -16,8 +16,8 @@ export class SnapshotFileSystem implements vscode.FileSystemProvider {
   }
 
   async stat(uri: vscode.Uri): Promise<vscode.FileStat> {
-    const { checkpoint, file } = parseSnapshotUri(uri);
-    if (checkpoint === null) return stat(vscode.FileType.File, 0, 0);
+    const { checkpoint, empty, file } = parseSnapshotUri(uri);
+    if (empty) return stat(vscode.FileType.File, 0, 0);
     const { root, relative } = await this.locate(uri, file);
     const found = await root.api.stat(checkpoint, relative);
     if (found === null) throw vscode.FileSystemError.FileNotFound(uri);
@@ -26,8 +26,8 @@ export class SnapshotFileSystem implements vscode.FileSystemProvider {
   }
 
   async readFile(uri: vscode.Uri): Promise<Uint8Array> {
-    const { checkpoint, file } = parseSnapshotUri(uri);
-    if (checkpoint === null) return new Uint8Array();
+    const { checkpoint, empty, file } = parseSnapshotUri(uri);
+    if (empty) return new Uint8Array();
     const { root, relative } = await this.locate(uri, file);
     try {
       return await root.api.cat(checkpoint, relative);

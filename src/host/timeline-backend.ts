@@ -114,7 +114,7 @@ export class HostTimeline implements TimelineBackend {
         const target = await at(action.id);
         return action.against === 'working'
           ? openWorkingDiff(target, action.path)
-          : openPreviousDiff(target, await previousOf(target), action.path);
+          : openPreviousDiff(target, await previousOf(target), action);
       }
       case 'openFile':
         return vscode.commands.executeCommand('vscode.open', (await this.root(workspace)).toUri(action.path));

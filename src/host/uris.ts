@@ -11,15 +11,19 @@ const nothing = 'nothing';
 export const snapshotUri = (checkpoint: string, file: vscode.Uri): vscode.Uri =>
   file.with({ scheme: snapshotScheme, authority: checkpoint, query: file.authority });
 
-export const nothingUri = (file: vscode.Uri): vscode.Uri => snapshotUri(nothing, file);
+/** The empty side of a file in a diff with a checkpoint, which commands on it still mean: its id moves into the query, too. */
+export const nothingUri = (checkpoint: string, file: vscode.Uri): vscode.Uri =>
+  file.with({ scheme: snapshotScheme, authority: nothing, query: `${checkpoint}/${file.authority}` });
 
 export interface SnapshotPlace {
-  /** null: the empty side. */
-  checkpoint: string | null;
+  checkpoint: string;
+  /** The empty side: the file is not there. */
+  empty: boolean;
   file: vscode.Uri;
 }
 
-export const parseSnapshotUri = (uri: vscode.Uri): SnapshotPlace => ({
-  checkpoint: uri.authority === nothing ? null : uri.authority,
-  file: uri.with({ scheme: 'file', authority: uri.query, query: '' }),
-});
+export const parseSnapshotUri = (uri: vscode.Uri): SnapshotPlace => {
+  const empty = uri.authority === nothing;
+  const [checkpoint = '', authority = ''] = empty ? uri.query.split('/') : [uri.authority, uri.query];
+  return { checkpoint, empty, file: uri.with({ scheme: 'file', authority, query: '' }) };
+};

@@ -55,6 +55,7 @@ const actions: ActionReaders = {
     type: 'openDiff',
     id: id(f['id']),
     path: path(f['path']),
+    ...(f['from'] === undefined ? {} : { from: path(f['from']) }),
     against: oneOf(['previous', 'working'] as const)(f['against']),
   }),
   openFile: (f) => ({ type: 'openFile', path: path(f['path']) }),

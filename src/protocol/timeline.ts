@@ -128,7 +128,7 @@ export type TimelineAction =
   /** Change bars in the editors, against this one. */
   | { type: 'showInGutter'; id: CheckpointId }
   | { type: 'compare'; from: CheckpointId; to: CheckpointId }
-  | { type: 'openDiff'; id: CheckpointId; path: string; against: 'previous' | 'working' }
+  | { type: 'openDiff'; id: CheckpointId; path: string; from?: string; against: 'previous' | 'working' }
   | { type: 'openFile'; path: string }
   | { type: 'rename'; id: CheckpointId }
   | { type: 'describe'; id: CheckpointId }

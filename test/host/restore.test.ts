@@ -3,6 +3,7 @@ import * as vscode from 'vscode';
 import type { Checkpoint } from '../../src/core/model';
 import { commands } from '../../src/host/ids';
 import type { FileNode, FolderNode } from '../../src/host/tree-nodes';
+import { nothingUri } from '../../src/host/uris';
 import { Workspaces } from '../../src/host/workspaces';
 import {
   activate,
@@ -206,6 +207,17 @@ describe('restoring', () => {
     assert.equal(asked[0]?.message, 'Restored: 1 file written.');
     assert.equal(read('README.md'), '# Sample\n');
     assert.equal(exists('later.txt'), true);
+  });
+
+  it('asks before it deletes a file that was not there then, at the checkpoint of its diff', async () => {
+    await run('vscode.diff', nothingUri(point.id, uri('later.txt')), uri('later.txt'), 'Later');
+    await eventually(activeTab, (tab) => tab?.input instanceof vscode.TabInputTextDiff, 'no diff');
+    await answering([undefined], () => run(commands.restoreFile, uri('later.txt')));
+    assert.equal(exists('later.txt'), true);
+    const asked = await answering(['Restore'], () => run(commands.restoreFile, uri('later.txt')));
+    assert.equal(asked[0]?.message, 'Restore later.txt as it was at “Restore here”?');
+    assert.equal(asked[1]?.message, 'Restored: 1 file deleted.');
+    assert.equal(exists('later.txt'), false);
   });
 
   it('brings back what a checkpoint no longer has, from the one before it', async () => {

@@ -133,14 +133,17 @@ describe('files of a checkpoint', () => {
   });
 
   it('have an empty side for what does not exist', async () => {
-    assert.equal((await vscode.workspace.fs.readFile(nothingUri(uri('README.md')))).length, 0);
+    assert.equal((await vscode.workspace.fs.readFile(nothingUri(checkpoint.id, uri('README.md')))).length, 0);
   });
 
   it('keep their address both ways', () => {
     for (const file of [uri('a b/ü#?.ts'), vscode.Uri.parse('file://server/share/x.ts')]) {
-      const place = parseSnapshotUri(vscode.Uri.parse(snapshotUri(checkpoint.id, file).toString()));
-      assert.equal(place.checkpoint, checkpoint.id);
-      assert.equal(place.file.toString(), file.toString());
+      for (const side of [snapshotUri, nothingUri]) {
+        const place = parseSnapshotUri(vscode.Uri.parse(side(checkpoint.id, file).toString()));
+        assert.equal(place.checkpoint, checkpoint.id);
+        assert.equal(place.empty, side === nothingUri);
+        assert.equal(place.file.toString(), file.toString());
+      }
     }
   });
 });
@@ -251,11 +254,11 @@ describe('comparing', () => {
     await run(commands.openChanges, node('README.md', 'modified'));
     assert.deepEqual(await sides(), [snapshotUri(last.id, uri('README.md')).toString(), uri('README.md').toString()]);
     await run(commands.openChanges, node('added.txt', 'added'));
-    assert.deepEqual(await sides(), [nothingUri(uri('added.txt')).toString(), uri('added.txt').toString()]);
+    assert.deepEqual(await sides(), [nothingUri(first.id, uri('added.txt')).toString(), uri('added.txt').toString()]);
     await run(commands.openChanges, node('gone.txt', 'deleted'));
     assert.deepEqual(await sides(), [
       snapshotUri(first.id, uri('gone.txt')).toString(),
-      nothingUri(uri('gone.txt')).toString(),
+      nothingUri(first.id, uri('gone.txt')).toString(),
     ]);
     await workspaces.close();
     workspaces.dispose();

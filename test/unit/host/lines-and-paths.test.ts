@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { filesBelow, pathTree, type PathFolder } from '../../../src/host/file-tree';
 import { hunksBetween, hunksInSelection, splitLines } from '../../../src/host/hunks';
 import { pathMatcher } from '../../../src/host/path-match';
+import { relativePath } from '../../../src/host/relative-path';
 import { parseQuery } from '../../../src/host/search-query';
 
 describe('hunks', () => {
@@ -126,5 +127,21 @@ describe('pathMatcher', () => {
     ['a+(b)*', 'a+(b)c', true],
   ])('%s and %s', (typed, path, expected) => {
     expect(pathMatcher(typed)(path)).toBe(expected);
+  });
+});
+
+describe('relativePath', () => {
+  it.each([
+    ['/work/a.ts', 'a.ts'],
+    ['/work/src/a.ts', 'src/a.ts'],
+    ['/work/..foo', '..foo'],
+    ['/work/..foo/a.ts', '..foo/a.ts'],
+    ['/work/...', '...'],
+    ['/work', undefined],
+    ['/', undefined],
+    ['/other/a.ts', undefined],
+    ['/workshop/a.ts', undefined],
+  ])('%s', (file, expected) => {
+    expect(relativePath('/work', file)).toBe(expected);
   });
 });

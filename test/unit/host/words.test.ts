@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { RestorePlan, RestoreResult } from '../../../src/core/model';
 import { counts, countsInWords, lineCounts, shortTitle, triggerIcons, triggerNames } from '../../../src/host/labels';
 import { relativeTime, shortAge } from '../../../src/host/relative-time';
-import { countPlan, isEmptyPlan, planText, resultText } from '../../../src/host/restore-text';
+import { countPlan, deletesNamed, isEmptyPlan, planText, resultText } from '../../../src/host/restore-text';
 import { triggers } from '../../../src/core/model';
 import { record } from './record';
 
@@ -88,6 +88,16 @@ describe('the restore dialog', () => {
       '',
       'A safety checkpoint is made first: you can undo this.',
     ]);
+  });
+
+  it('knows when a file asked for by name would go, not others in its folder', () => {
+    const entries: RestorePlan['entries'] = [
+      { path: 'src/new.ts', action: 'delete' },
+      { path: 'src/old.ts', action: 'write' },
+    ];
+    expect(deletesNamed(plan({ entries }), ['src/new.ts'])).toBe(true);
+    expect(deletesNamed(plan({ entries }), ['src/old.ts'])).toBe(false);
+    expect(deletesNamed(plan({ entries }), ['src'])).toBe(false);
   });
 
   it('says how many messages a fork keeps', () => {

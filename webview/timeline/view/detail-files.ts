@@ -80,7 +80,7 @@ function fileRow(
       class="file-open"
       title="${from ? `${from} → ${path}` : path}
 Open changes since the previous checkpoint"
-      @click=${() => act({ type: 'openDiff', id, path, against: 'previous' })}
+      @click=${() => act({ type: 'openDiff', id, path, ...(from ? { from } : {}), against: 'previous' })}
     >
       <span class="file-letter" aria-hidden="true">${letter}</span>
       <span class="file-name">${name}</span>
