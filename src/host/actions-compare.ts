@@ -5,9 +5,9 @@ import type { Checkpoint } from '../core/model';
 import { turnAround } from '../core/turn-revert';
 import { compareCheckpoints, compareWithWorking, openChangeDiff, openWorkingDiff, type Target } from './diff';
 import { originText, shortTitle } from './labels';
-import { checkpointItems, newestFirst, pickCheckpoint, targetOf, targetsOf } from './picker';
+import { checkpointItems, newestFirst, pickCheckpoint, targetOf } from './picker';
 import type { Services } from './services';
-import { isTreeNode } from './tree-nodes';
+import { isTreeNode, nodeTargets, selectedNodes } from './tree-nodes';
 
 const same = (what: string): void => {
   vscode.window.showInformationMessage(`No difference: ${what}.`);
@@ -108,13 +108,9 @@ export const compareTurn = async ({ workspaces }: Services, argument: unknown): 
   if (!differs) same('this turn changed no files');
 };
 
-export const compareSelected = async (
-  { workspaces, treeView }: Services,
-  argument: unknown,
-  selected: unknown,
-): Promise<void> => {
-  const nodes = (Array.isArray(selected) ? selected : [...treeView.selection]).filter(isTreeNode);
-  const [first, second] = nodes.length === 2 ? await targetsOf(workspaces, argument, nodes, 'Compare Selected') : [];
+export const compareSelected = async ({ treeView }: Services, selected: unknown): Promise<void> => {
+  const nodes = Array.isArray(selected) ? selectedNodes(selected) : [...treeView.selection];
+  const [first, second] = nodes.length === 2 ? nodeTargets(nodes, ['checkpoint', 'turn']) : [];
   if (first === undefined || second === undefined)
     throw new CheckpointsError(
       'invalid-argument',

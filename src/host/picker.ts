@@ -4,7 +4,7 @@ import type { Target } from './diff';
 import { counts, firstLine, originText, triggerIcons } from './labels';
 import { relativeTime } from './relative-time';
 import type { Root } from './root';
-import { isTreeNode, type TreeNode } from './tree-nodes';
+import { isTreeNode, nodeTarget, nodeTargets, selectedNodes } from './tree-nodes';
 import type { Workspaces } from './workspaces';
 
 export interface CheckpointItem extends vscode.QuickPickItem {
@@ -96,23 +96,15 @@ export const targetOf = async (
   throw failure ?? new Error('No folder is open.');
 };
 
-/** A turn stands for the point before it. */
-const nodeTarget = (node: TreeNode): Target | undefined => {
-  if (node.type === 'checkpoint' || node.type === 'file' || node.type === 'folder')
-    return { root: node.root, checkpoint: node.checkpoint };
-  const first = node.type === 'turn' ? node.group.points[node.group.points.length - 1] : undefined;
-  return first === undefined ? undefined : { root: node.root, checkpoint: first };
-};
-
-/** All rows that a command of a multi-selection means. */
+/** All checkpoints that a command of a multi-selection means; rows of other kinds in it stand for none. */
 export const targetsOf = async (
   workspaces: Workspaces,
   argument: unknown,
   selected: unknown,
   title: string,
 ): Promise<Target[]> => {
-  const nodes = Array.isArray(selected) ? selected.filter(isTreeNode) : [];
-  if (nodes.length > 1) return nodes.map(nodeTarget).filter((target) => target !== undefined);
+  const nodes = selectedNodes(selected);
+  if (nodes.length > 1) return nodeTargets(nodes, ['checkpoint']);
   const target = await targetOf(workspaces, argument, title);
   return target === undefined ? [] : [target];
 };
