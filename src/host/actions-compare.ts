@@ -7,7 +7,7 @@ import { compareCheckpoints, compareWithWorking, openChangeDiff, openWorkingDiff
 import { originText, shortTitle } from './labels';
 import { checkpointItems, newestFirst, pickCheckpoint, targetOf } from './picker';
 import type { Services } from './services';
-import { isTreeNode, nodeTargets, selectedNodes } from './tree-nodes';
+import { isTreeNode, nodeTargets, selectedNodes, type FileNode } from './tree-nodes';
 
 const same = (what: string): void => {
   vscode.window.showInformationMessage(`No difference: ${what}.`);
@@ -128,10 +128,16 @@ export const comparePair = async (one: Target, two: Target): Promise<void> => {
   if (!(await compareCheckpoints(one.root, from, to))) same('both checkpoints hold the same files');
 };
 
-/** A file's row: what its checkpoint changed in it. */
-export const openChanges = async (argument: unknown): Promise<void> => {
-  if (isTreeNode(argument) && argument.type === 'file')
-    await openChangeDiff(argument, await previousOf(argument), argument.change);
+const filesOf = (argument: unknown, selected: unknown): FileNode[] => {
+  const nodes = selectedNodes(selected);
+  return (nodes.length > 1 ? nodes : selectedNodes([argument])).filter((node) => node.type === 'file');
+};
+
+/** Rows of files: what their checkpoint changed in them. Several keep an editor each. */
+export const openChanges = async (argument: unknown, selected?: unknown): Promise<void> => {
+  const files = filesOf(argument, selected);
+  for (const node of files)
+    await openChangeDiff(node, await previousOf(node), node.change, { preview: files.length === 1 });
 };
 
 /** The file in the editor, with a checkpoint that is asked for. */
@@ -145,7 +151,8 @@ export const openFileDiff = async ({ workspaces }: Services): Promise<void> => {
   if (target !== undefined) await openWorkingDiff(target, path);
 };
 
-export const openFile = async (_services: Services, argument: unknown): Promise<void> => {
-  if (isTreeNode(argument) && argument.type === 'file')
-    await vscode.commands.executeCommand('vscode.open', argument.root.toUri(argument.change.path));
+export const openFile = async (argument: unknown, selected?: unknown): Promise<void> => {
+  const files = filesOf(argument, selected).filter(({ change }) => change.status !== 'deleted');
+  for (const { root, change } of files)
+    await vscode.commands.executeCommand('vscode.open', root.toUri(change.path), { preview: files.length === 1 });
 };
