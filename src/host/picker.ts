@@ -3,7 +3,7 @@ import type { Checkpoint } from '../core/model';
 import type { Target } from './diff';
 import { counts, firstLine, originText, triggerIcons } from './labels';
 import { relativeTime } from './relative-time';
-import type { Root } from './root';
+import { Root } from './root';
 import { isTreeNode, nodeTarget, nodeTargets, selectedNodes } from './tree-nodes';
 import type { Workspaces } from './workspaces';
 
@@ -75,9 +75,12 @@ export const pickRoot = async (workspaces: Workspaces, title: string): Promise<R
   return (await vscode.window.showQuickPick(items, { title }))?.root;
 };
 
+const isTarget = (value: unknown): value is Target =>
+  typeof value === 'object' && value !== null && 'checkpoint' in value && 'root' in value && value.root instanceof Root;
+
 /**
- * What a command was called with: a row of the tree, a reference in text (a keybinding, another extension, the
- * timeline), or nothing (the palette).
+ * What a command was called with: a row of the tree, a checkpoint of a certain root (the timeline, the search), a
+ * reference in text (a keybinding, another extension), or nothing (the palette).
  */
 export const targetOf = async (
   workspaces: Workspaces,
@@ -85,6 +88,7 @@ export const targetOf = async (
   title: string,
 ): Promise<Target | undefined> => {
   if (isTreeNode(argument)) return nodeTarget(argument);
+  if (isTarget(argument)) return argument;
   if (typeof argument !== 'string') return pickCheckpoint(workspaces, title);
   let failure: unknown;
   for (const root of await workspaces.all())
