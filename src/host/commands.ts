@@ -79,7 +79,7 @@ const table = ({ services, timeline, setViewAsTree }: CommandOptions): Record<Ow
   [commands.doctor]: () => store.runDoctor(services),
   [commands.refresh]: async () => {
     // What could not be opened may be there by now: git installed, the folder made.
-    if (services.workspaces.failures.length > 0) await services.workspaces.reopen();
+    if (services.workspaces.failures.length > 0) await services.workspaces.update();
     await services.tree.refresh();
   },
   [commands.viewAsTree]: () => setViewAsTree(true),

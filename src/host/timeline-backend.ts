@@ -151,7 +151,7 @@ export class HostTimeline implements TimelineBackend {
     const roots = await workspaces.all();
     if (roots.length > 0 || workspaces.failures.length === 0 || Date.now() - this.triedAt < patience) return roots;
     this.triedAt = Date.now();
-    await workspaces.reopen();
+    await workspaces.update();
     return workspaces.all();
   }
 
