@@ -98,7 +98,7 @@ export const compose = (context: vscode.ExtensionContext): Host => {
     new BackupWarning(backup),
     new ForkOffer(workspaces, log),
     new ForkReveal(workspaces, tree, treeView, timeline, log),
-    trackContext(workspaces, tree),
+    trackContext(workspaces, tree, treeView),
     vscode.window.registerFileDecorationProvider(new ChangeDecorations()),
     vscode.workspace.registerFileSystemProvider(snapshotScheme, new SnapshotFileSystem(workspaces), {
       isReadonly: new vscode.MarkdownString('This is how the file was at a checkpoint: it cannot be changed.'),

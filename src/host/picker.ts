@@ -62,14 +62,21 @@ export const pickCheckpoint = async (
 
 export const newestFirst = (a: Checkpoint, b: Checkpoint): number => (a.id < b.id ? 1 : a.id > b.id ? -1 : 0);
 
+/** The root of the file in the editor. Where its folder could not be opened it says why: no other folder is meant. */
+export const activeRoot = async (workspaces: Workspaces): Promise<Root | undefined> => {
+  const active = vscode.window.activeTextEditor?.document.uri;
+  if (active?.scheme !== 'file') return undefined;
+  const root = await workspaces.forUri(active);
+  const failure = root === undefined ? workspaces.failureFor(active) : undefined;
+  if (failure !== undefined) throw failure;
+  return root;
+};
+
 /** The root that a command without a checkpoint means: that of the active editor, else the only one, else the user says. */
 export const pickRoot = async (workspaces: Workspaces, title: string): Promise<Root | undefined> => {
   const roots = await workspaces.all();
-  const active = vscode.window.activeTextEditor?.document.uri;
-  if (active?.scheme === 'file') {
-    const root = await workspaces.forUri(active);
-    if (root !== undefined) return root;
-  }
+  const own = await activeRoot(workspaces);
+  if (own !== undefined) return own;
   if (roots.length <= 1) return roots[0];
   const items = roots.map((root) => ({ label: `$(root-folder) ${root.name}`, description: root.api.root, root }));
   return (await vscode.window.showQuickPick(items, { title }))?.root;
