@@ -47,15 +47,14 @@ export const comparePrevious = async ({ workspaces }: Services, argument: unknow
 export const compareWith = async (services: Services, argument: unknown): Promise<void> => {
   const target = await targetOf(services.workspaces, argument, 'Compare (1 of 2)');
   if (target === undefined) return;
-  const { session, turn } = target.checkpoint;
-  const { id } = target.checkpoint;
+  const { id, session, turn } = target.checkpoint;
   const shortcuts = [
-    { label: '$(files) Working Files', run: () => compareWorking(services, id) },
-    { label: '$(arrow-up) Previous Checkpoint', run: () => comparePrevious(services, id) },
+    { label: '$(files) Working Files', run: () => compareWorking(services, target) },
+    { label: '$(arrow-up) Previous Checkpoint', run: () => comparePrevious(services, target) },
     ...(session === null
       ? []
-      : [{ label: '$(comment-discussion) Start of the Session', run: () => compareSessionStart(services, id) }]),
-    ...(turn === null ? [] : [{ label: '$(comment) All of This Turn', run: () => compareTurn(services, id) }]),
+      : [{ label: '$(comment-discussion) Start of the Session', run: () => compareSessionStart(services, target) }]),
+    ...(turn === null ? [] : [{ label: '$(comment) All of This Turn', run: () => compareTurn(services, target) }]),
   ];
   const others = await checkpointItems(
     services.workspaces,
