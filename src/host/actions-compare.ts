@@ -5,9 +5,9 @@ import type { Checkpoint } from '../core/model';
 import { turnAround } from '../core/turn-revert';
 import { compareCheckpoints, compareWithWorking, openChangeDiff, openWorkingDiff, type Target } from './diff';
 import { originText, shortTitle } from './labels';
-import { checkpointItems, newestFirst, pickCheckpoint, targetOf, targetsOf } from './picker';
+import { checkpointItems, newestFirst, pickCheckpoint, targetOf } from './picker';
 import type { Services } from './services';
-import { isTreeNode } from './tree-nodes';
+import { isTreeNode, nodeTargets, selectedNodes, type FileNode } from './tree-nodes';
 
 const same = (what: string): void => {
   vscode.window.showInformationMessage(`No difference: ${what}.`);
@@ -47,15 +47,14 @@ export const comparePrevious = async ({ workspaces }: Services, argument: unknow
 export const compareWith = async (services: Services, argument: unknown): Promise<void> => {
   const target = await targetOf(services.workspaces, argument, 'Compare (1 of 2)');
   if (target === undefined) return;
-  const { session, turn } = target.checkpoint;
-  const { id } = target.checkpoint;
+  const { id, session, turn } = target.checkpoint;
   const shortcuts = [
-    { label: '$(files) Working Files', run: () => compareWorking(services, id) },
-    { label: '$(arrow-up) Previous Checkpoint', run: () => comparePrevious(services, id) },
+    { label: '$(files) Working Files', run: () => compareWorking(services, target) },
+    { label: '$(arrow-up) Previous Checkpoint', run: () => comparePrevious(services, target) },
     ...(session === null
       ? []
-      : [{ label: '$(comment-discussion) Start of the Session', run: () => compareSessionStart(services, id) }]),
-    ...(turn === null ? [] : [{ label: '$(comment) All of This Turn', run: () => compareTurn(services, id) }]),
+      : [{ label: '$(comment-discussion) Start of the Session', run: () => compareSessionStart(services, target) }]),
+    ...(turn === null ? [] : [{ label: '$(comment) All of This Turn', run: () => compareTurn(services, target) }]),
   ];
   const others = await checkpointItems(
     services.workspaces,
@@ -108,13 +107,9 @@ export const compareTurn = async ({ workspaces }: Services, argument: unknown): 
   if (!differs) same('this turn changed no files');
 };
 
-export const compareSelected = async (
-  { workspaces, treeView }: Services,
-  argument: unknown,
-  selected: unknown,
-): Promise<void> => {
-  const nodes = (Array.isArray(selected) ? selected : [...treeView.selection]).filter(isTreeNode);
-  const [first, second] = nodes.length === 2 ? await targetsOf(workspaces, argument, nodes, 'Compare Selected') : [];
+export const compareSelected = async ({ treeView }: Services, selected: unknown): Promise<void> => {
+  const nodes = Array.isArray(selected) ? selectedNodes(selected) : [...treeView.selection];
+  const [first, second] = nodes.length === 2 ? nodeTargets(nodes, ['checkpoint', 'turn']) : [];
   if (first === undefined || second === undefined)
     throw new CheckpointsError(
       'invalid-argument',
@@ -132,10 +127,16 @@ export const comparePair = async (one: Target, two: Target): Promise<void> => {
   if (!(await compareCheckpoints(one.root, from, to))) same('both checkpoints hold the same files');
 };
 
-/** A file's row: what its checkpoint changed in it. */
-export const openChanges = async (argument: unknown): Promise<void> => {
-  if (isTreeNode(argument) && argument.type === 'file')
-    await openChangeDiff(argument, await previousOf(argument), argument.change);
+const filesOf = (argument: unknown, selected: unknown): FileNode[] => {
+  const nodes = selectedNodes(selected);
+  return (nodes.length > 1 ? nodes : selectedNodes([argument])).filter((node) => node.type === 'file');
+};
+
+/** Rows of files: what their checkpoint changed in them. Several keep an editor each. */
+export const openChanges = async (argument: unknown, selected?: unknown): Promise<void> => {
+  const files = filesOf(argument, selected);
+  for (const node of files)
+    await openChangeDiff(node, await previousOf(node), node.change, { preview: files.length === 1 });
 };
 
 /** The file in the editor, with a checkpoint that is asked for. */
@@ -149,7 +150,8 @@ export const openFileDiff = async ({ workspaces }: Services): Promise<void> => {
   if (target !== undefined) await openWorkingDiff(target, path);
 };
 
-export const openFile = async (_services: Services, argument: unknown): Promise<void> => {
-  if (isTreeNode(argument) && argument.type === 'file')
-    await vscode.commands.executeCommand('vscode.open', argument.root.toUri(argument.change.path));
+export const openFile = async (argument: unknown, selected?: unknown): Promise<void> => {
+  const files = filesOf(argument, selected).filter(({ change }) => change.status !== 'deleted');
+  for (const { root, change } of files)
+    await vscode.commands.executeCommand('vscode.open', root.toUri(change.path), { preview: files.length === 1 });
 };

@@ -4,8 +4,9 @@ import { currentSession } from '../core/current-session';
 import type { Checkpoint, SessionAnchor } from '../core/model';
 import { cleanName } from '../core/titles';
 import { countsInWords, shortTitle } from './labels';
+import { activeRoot } from './picker';
 import { withCancel } from './progress';
-import type { Root } from './root';
+import { Root } from './root';
 import { isTreeNode } from './tree-nodes';
 import type { Services } from './services';
 
@@ -62,15 +63,15 @@ const warnPartial = ({ files }: Checkpoint): void => {
   vscode.window.showWarningMessage(`The checkpoint is not whole: could not read ${names.join(', ')}${more}.`);
 };
 
-/** The roots a new checkpoint is for: the row's own, the active editor's, or the user says. */
+/** The roots a new checkpoint is for: the one that was named, the active editor's, or the user says. */
 const rootsFor = async ({ workspaces }: Services, argument: unknown): Promise<Root[]> => {
   if (isTreeNode(argument)) return [argument.root];
+  if (argument instanceof Root) return [argument];
   const roots = await workspaces.all();
+  const own = await activeRoot(workspaces);
+  if (own !== undefined) return [own];
   if (roots.length === 0) throw workspaces.failures[0] ?? new Error('Open a folder first: checkpoints belong to one.');
   if (roots.length === 1) return roots;
-  const active = vscode.window.activeTextEditor?.document.uri;
-  const own = active?.scheme === 'file' ? await workspaces.forUri(active) : undefined;
-  if (own !== undefined) return [own];
   const items = [
     { label: '$(folder-library) All Folders', roots },
     ...roots.map((root) => ({ label: `$(root-folder) ${root.name}`, description: root.api.root, roots: [root] })),

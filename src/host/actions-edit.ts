@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 import type { Checkpoint, CheckpointId } from '../core/model';
 import { askName } from './actions-create';
 import type { Target } from './diff';
-import { plural, shortTitle } from './labels';
+import { fetchedStay, plural, shortTitle } from './labels';
 import { pickRoot, targetOf, targetsOf } from './picker';
 import type { Root } from './root';
 import type { Services } from './services';
@@ -75,13 +75,25 @@ export const clearSession = async ({ workspaces, log }: Services, argument: unkn
   if (root === undefined) return false;
   const session = target === undefined ? await pickSession(root) : { id: target.group.id, title: target.group.title };
   if (session === undefined || session.id === null) return false;
-  const doomed = await root.api.list({ session: session.id });
+  const all = await root.api.list({ session: session.id });
+  const doomed = all.filter(({ origin }) => origin === null);
+  const title = session.title ?? session.id;
+  const stay = fetchedStay(all.length - doomed.length);
+  if (doomed.length === 0) {
+    vscode.window.showInformationMessage(`“${title}” has no checkpoint of this machine to delete. ${stay}`.trim());
+    return false;
+  }
   const answer = await vscode.window.showWarningMessage(
-    `Delete all ${plural(doomed.length, 'checkpoint')} of “${session.title ?? session.id}”?`,
+    `Delete all ${plural(doomed.length, 'checkpoint')} of “${title}”?`,
     {
       modal: true,
-      detail:
-        'Named and pinned ones go too. Your files and the session itself are not changed. Deleted checkpoints cannot be brought back.',
+      detail: [
+        'Named and pinned ones go too.',
+        stay,
+        'Your files and the session itself are not changed. Deleted checkpoints cannot be brought back.',
+      ]
+        .filter((sentence) => sentence !== '')
+        .join(' '),
     },
     'Delete All',
   );
@@ -91,15 +103,18 @@ export const clearSession = async ({ workspaces, log }: Services, argument: unkn
 };
 
 const pickSession = async (root: Root): Promise<{ id: string; title: string | null } | undefined> => {
-  const { perSession } = await root.api.stats();
-  const items = perSession
-    .filter((session) => session.session !== null)
-    .map(({ session, title, checkpoints }) => ({
-      label: `$(comment-discussion) ${title ?? session ?? ''}`,
-      description: plural(checkpoints, 'checkpoint'),
-      id: session ?? '',
+  // Only what can be cleared: fetched ones stay.
+  const own = (await root.api.list()).flatMap(({ session, origin }) => (origin === null ? (session ?? []) : []));
+  const items = [...new Set(own.map(({ id }) => id))].map((id) => {
+    const points = own.filter((session) => session.id === id);
+    const title = points.find((session) => session.title !== null)?.title ?? null;
+    return {
+      label: `$(comment-discussion) ${title ?? id}`,
+      description: plural(points.length, 'checkpoint'),
+      id,
       title,
-    }));
+    };
+  });
   if (items.length === 0) {
     vscode.window.showInformationMessage('No session has checkpoints yet.');
     return undefined;

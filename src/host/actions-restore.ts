@@ -3,7 +3,8 @@ import { CheckpointsError } from '../core/errors';
 import { previousOf } from './actions-compare';
 import type { Target } from './diff';
 import { type LineChange, activeSnapshotDiff, restoreChange } from './line-restore';
-import { pickCheckpoint, pickRoot, targetOf } from './picker';
+import { newestFirst, pickCheckpoint, targetOf } from './picker';
+import { relativeTime } from './relative-time';
 import { Root } from './root';
 import type { Services } from './services';
 import { isTreeNode, type FileNode, type FolderNode } from './tree-nodes';
@@ -14,15 +15,26 @@ export const restore = async ({ workspaces, flow }: Services, argument: unknown)
   return target === undefined ? false : flow.restore(target);
 };
 
-/** The root that a restore was last made in, when nothing else says which one is meant. */
-const rootWith = async (services: Services, which: 'undo' | 'redo', title: string): Promise<Root | undefined> => {
-  const roots = await services.workspaces.all();
+/** Among the roots that have something to go back to: the active editor's, the only one, or the user says. */
+const rootWith = async ({ workspaces }: Services, which: 'undo' | 'redo', title: string): Promise<Root | undefined> => {
+  const roots = await workspaces.all();
   const states = await Promise.all(
     roots.map(async (root) => ({ root, checkpoint: (await root.api.undoState())[which] })),
   );
-  const possible = states.filter(({ checkpoint }) => checkpoint !== null);
+  const possible = states.flatMap(({ root, checkpoint }) => (checkpoint === null ? [] : [{ root, checkpoint }]));
   if (possible.length <= 1) return possible[0]?.root ?? roots[0];
-  return pickRoot(services.workspaces, title);
+  const active = vscode.window.activeTextEditor?.document.uri;
+  const own = active?.scheme === 'file' ? await workspaces.forUri(active) : undefined;
+  if (possible.some(({ root }) => root === own)) return own;
+  const items = possible
+    .sort((a, b) => newestFirst(a.checkpoint, b.checkpoint))
+    .map(({ root, checkpoint }) => ({
+      label: `$(root-folder) ${root.name}`,
+      description: `${which === 'undo' ? 'restored' : 'undone'} ${relativeTime(checkpoint.createdAt, Date.now(), vscode.env.language)}`,
+      detail: root.api.root,
+      root,
+    }));
+  return (await vscode.window.showQuickPick(items, { title }))?.root;
 };
 
 export const undo = async (services: Services, argument: unknown): Promise<boolean> => {

@@ -71,8 +71,8 @@ export const openSessionOf = async (root: Root, session: string, fallback = sess
   await root.sessions.open(session, title ?? fallback);
 };
 
-export const startServer = async ({ workspaces }: Services): Promise<void> => {
-  const root = await pickRoot(workspaces, 'Start Server');
+export const startServer = async ({ workspaces }: Services, given?: Root): Promise<void> => {
+  const root = given ?? (await pickRoot(workspaces, 'Start Server'));
   if (root === undefined)
     throw workspaces.failures[0] ?? new CheckpointsError('invalid-argument', 'Open a folder first.');
   await withPatience('Starting OpenCode', () => root.sessions.gateway());

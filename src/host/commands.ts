@@ -14,6 +14,7 @@ import { commands, type CommandId, contextKeys } from './ids';
 import { restoreSelectedLines } from './line-restore';
 import { showError } from './notifications';
 import { targetOf } from './picker';
+import { restoreRows, selectedPaths } from './restore-rows';
 import { search } from './search';
 import type { Services } from './services';
 import type { TimelineView } from './timeline-view';
@@ -33,6 +34,11 @@ export interface CommandOptions {
   setViewAsTree(on: boolean): Promise<void>;
 }
 
+const restorePlaces = (services: Services, place: unknown, selected: unknown): Promise<boolean> => {
+  const rows = selectedPaths(selected);
+  return rows.length > 1 ? restoreRows(services, rows) : restore.restoreFile(services, place);
+};
+
 const table = ({ services, timeline, setViewAsTree }: CommandOptions): Record<OwnCommand, Handler> => ({
   [commands.create]: (node) => createCheckpoint(services, node),
   [commands.createNamed]: (nodeOrName) => createNamed(services, nodeOrName),
@@ -43,14 +49,14 @@ const table = ({ services, timeline, setViewAsTree }: CommandOptions): Record<Ow
   [commands.compareWorking]: (target) => compare.compareWorking(services, target),
   [commands.comparePrevious]: (target) => compare.comparePrevious(services, target),
   [commands.compareWith]: (target) => compare.compareWith(services, target),
-  [commands.compareSelected]: (target, selected) => compare.compareSelected(services, target, selected),
+  [commands.compareSelected]: (_target, selected) => compare.compareSelected(services, selected),
   [commands.compareSessionStart]: (target) => compare.compareSessionStart(services, target),
   [commands.compareTurn]: (target) => compare.compareTurn(services, target),
   [commands.openFileDiff]: () => compare.openFileDiff(services),
-  [commands.openChanges]: (node) => compare.openChanges(node),
-  [commands.openFile]: (node) => compare.openFile(services, node),
-  [commands.restoreFile]: (place) => restore.restoreFile(services, place),
-  [commands.restoreFolder]: (node) => restore.restoreFile(services, node),
+  [commands.openChanges]: (node, selected) => compare.openChanges(node, selected),
+  [commands.openFile]: (node, selected) => compare.openFile(node, selected),
+  [commands.restoreFile]: (place, selected) => restorePlaces(services, place, selected),
+  [commands.restoreFolder]: (node, selected) => restorePlaces(services, node, selected),
   [commands.restoreSelectedLines]: () => restoreSelectedLines(),
   [commands.restoreChange]: (uri, changes, index) => restore.restoreThisChange(services, uri, changes, index),
   [commands.showInGutter]: (target) => restore.showInGutter(services, target),
@@ -73,7 +79,7 @@ const table = ({ services, timeline, setViewAsTree }: CommandOptions): Record<Ow
   [commands.doctor]: () => store.runDoctor(services),
   [commands.refresh]: async () => {
     // What could not be opened may be there by now: git installed, the folder made.
-    if (services.workspaces.failures.length > 0) await services.workspaces.reopen();
+    if (services.workspaces.failures.length > 0) await services.workspaces.update();
     await services.tree.refresh();
   },
   [commands.viewAsTree]: () => setViewAsTree(true),

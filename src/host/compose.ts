@@ -16,6 +16,7 @@ import { RemotePicker } from './remote-picker';
 import { asCheckpointsError } from './workspaces';
 import { showError } from './notifications';
 import { workspaceOpener } from './open';
+import { whileOpen } from './plan-guard';
 import { PlanView } from './plan-view';
 import { Plugin } from './plugin';
 import { RestoreFlow } from './restore-flow';
@@ -59,7 +60,7 @@ export const compose = (context: vscode.ExtensionContext): Host => {
   const plan = new PlanView();
   const gutter = new Gutter(workspaces);
   const plugin = new Plugin(context, workspaces);
-  const flow = new RestoreFlow(plan, log);
+  const flow = new RestoreFlow(whileOpen(workspaces, plan), log);
   const watch = new ServerWatch(workspaces, plugin, log);
   const backup = new Backup(workspaces, log);
   const remotes = new RemotePicker(context.workspaceState);
@@ -97,7 +98,7 @@ export const compose = (context: vscode.ExtensionContext): Host => {
     new BackupWarning(backup),
     new ForkOffer(workspaces, log),
     new ForkReveal(workspaces, tree, treeView, timeline, log),
-    trackContext(workspaces, tree),
+    trackContext(workspaces, tree, treeView),
     vscode.window.registerFileDecorationProvider(new ChangeDecorations()),
     vscode.workspace.registerFileSystemProvider(snapshotScheme, new SnapshotFileSystem(workspaces), {
       isReadonly: new vscode.MarkdownString('This is how the file was at a checkpoint: it cannot be changed.'),

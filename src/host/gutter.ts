@@ -14,15 +14,21 @@ export class Gutter implements vscode.Disposable {
   private source: vscode.SourceControl | undefined;
   private chosen: Target | undefined;
   private item: vscode.StatusBarItem | undefined;
+  private readonly subscription: vscode.Disposable;
 
-  constructor(private readonly workspaces: Workspaces) {}
+  constructor(private readonly workspaces: Workspaces) {
+    // Bars of a folder that was closed could not be drawn any more, and would say that they are.
+    this.subscription = workspaces.onDidClose((root) => {
+      if (this.chosen?.root === root) void this.hide();
+    });
+  }
 
   get target(): Target | undefined {
     return this.chosen;
   }
 
   async show(target: Target): Promise<void> {
-    this.dispose();
+    this.clear();
     this.chosen = target;
     const { root, checkpoint } = target;
     const label = `Checkpoint: ${shortTitle(checkpoint)}`;
@@ -43,7 +49,7 @@ export class Gutter implements vscode.Disposable {
   }
 
   async hide(): Promise<void> {
-    this.dispose();
+    this.clear();
     this.chosen = undefined;
     await vscode.commands.executeCommand('setContext', contextKeys.gutter, false);
   }
@@ -59,6 +65,11 @@ export class Gutter implements vscode.Disposable {
   }
 
   dispose(): void {
+    this.subscription.dispose();
+    this.clear();
+  }
+
+  private clear(): void {
     this.source?.dispose();
     this.source = undefined;
     this.item?.dispose();

@@ -72,6 +72,14 @@ export const originText = ({ origin }: Pick<Checkpoint, 'origin'>): string =>
 
 export const firstLine = (text: string): string => text.split(/\r?\n/, 1)[0]?.trim() ?? '';
 
+/** Said where checkpoints are deleted; empty when none of them was fetched. */
+export const fetchedStay = (count: number): string => {
+  if (count === 0) return '';
+  return count === 1
+    ? 'One that was fetched from elsewhere stays.'
+    : `${number(count)} that were fetched from elsewhere stay.`;
+};
+
 /** A name for titles of diffs and dialogs: never longer than a tab can show. */
 export const shortTitle = (checkpoint: Checkpoint, length = 40): string => {
   const title = firstLine(checkpoint.title) || checkpoint.id;

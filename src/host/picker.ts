@@ -3,8 +3,8 @@ import type { Checkpoint } from '../core/model';
 import type { Target } from './diff';
 import { counts, firstLine, originText, triggerIcons } from './labels';
 import { relativeTime } from './relative-time';
-import type { Root } from './root';
-import { isTreeNode, type TreeNode } from './tree-nodes';
+import { Root } from './root';
+import { isTreeNode, nodeTarget, nodeTargets, selectedNodes } from './tree-nodes';
 import type { Workspaces } from './workspaces';
 
 export interface CheckpointItem extends vscode.QuickPickItem {
@@ -62,22 +62,32 @@ export const pickCheckpoint = async (
 
 export const newestFirst = (a: Checkpoint, b: Checkpoint): number => (a.id < b.id ? 1 : a.id > b.id ? -1 : 0);
 
+/** The root of the file in the editor. Where its folder could not be opened it says why: no other folder is meant. */
+export const activeRoot = async (workspaces: Workspaces): Promise<Root | undefined> => {
+  const active = vscode.window.activeTextEditor?.document.uri;
+  if (active?.scheme !== 'file') return undefined;
+  const root = await workspaces.forUri(active);
+  const failure = root === undefined ? workspaces.failureFor(active) : undefined;
+  if (failure !== undefined) throw failure;
+  return root;
+};
+
 /** The root that a command without a checkpoint means: that of the active editor, else the only one, else the user says. */
 export const pickRoot = async (workspaces: Workspaces, title: string): Promise<Root | undefined> => {
   const roots = await workspaces.all();
-  const active = vscode.window.activeTextEditor?.document.uri;
-  if (active?.scheme === 'file') {
-    const root = await workspaces.forUri(active);
-    if (root !== undefined) return root;
-  }
+  const own = await activeRoot(workspaces);
+  if (own !== undefined) return own;
   if (roots.length <= 1) return roots[0];
   const items = roots.map((root) => ({ label: `$(root-folder) ${root.name}`, description: root.api.root, root }));
   return (await vscode.window.showQuickPick(items, { title }))?.root;
 };
 
+const isTarget = (value: unknown): value is Target =>
+  typeof value === 'object' && value !== null && 'checkpoint' in value && 'root' in value && value.root instanceof Root;
+
 /**
- * What a command was called with: a row of the tree, a reference in text (a keybinding, another extension, the
- * timeline), or nothing (the palette).
+ * What a command was called with: a row of the tree, a checkpoint of a certain root (the timeline, the search), a
+ * reference in text (a keybinding, another extension), or nothing (the palette).
  */
 export const targetOf = async (
   workspaces: Workspaces,
@@ -85,6 +95,7 @@ export const targetOf = async (
   title: string,
 ): Promise<Target | undefined> => {
   if (isTreeNode(argument)) return nodeTarget(argument);
+  if (isTarget(argument)) return argument;
   if (typeof argument !== 'string') return pickCheckpoint(workspaces, title);
   let failure: unknown;
   for (const root of await workspaces.all())
@@ -96,23 +107,15 @@ export const targetOf = async (
   throw failure ?? new Error('No folder is open.');
 };
 
-/** A turn stands for the point before it. */
-const nodeTarget = (node: TreeNode): Target | undefined => {
-  if (node.type === 'checkpoint' || node.type === 'file' || node.type === 'folder')
-    return { root: node.root, checkpoint: node.checkpoint };
-  const first = node.type === 'turn' ? node.group.points[node.group.points.length - 1] : undefined;
-  return first === undefined ? undefined : { root: node.root, checkpoint: first };
-};
-
-/** All rows that a command of a multi-selection means. */
+/** All checkpoints that a command of a multi-selection means; rows of other kinds in it stand for none. */
 export const targetsOf = async (
   workspaces: Workspaces,
   argument: unknown,
   selected: unknown,
   title: string,
 ): Promise<Target[]> => {
-  const nodes = Array.isArray(selected) ? selected.filter(isTreeNode) : [];
-  if (nodes.length > 1) return nodes.map(nodeTarget).filter((target) => target !== undefined);
+  const nodes = selectedNodes(selected);
+  if (nodes.length > 1) return nodeTargets(nodes, ['checkpoint']);
   const target = await targetOf(workspaces, argument, title);
   return target === undefined ? [] : [target];
 };

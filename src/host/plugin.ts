@@ -42,8 +42,8 @@ export class Plugin {
   }
 
   /** The command: for this project or for all of them. */
-  async install(): Promise<boolean> {
-    const root = await pickRoot(this.workspaces, 'Install OpenCode Plugin');
+  async install(given?: Root): Promise<boolean> {
+    const root = given ?? (await pickRoot(this.workspaces, 'Install OpenCode Plugin'));
     if (root === undefined)
       throw this.workspaces.failures[0] ?? new CheckpointsError('invalid-argument', 'Open a folder first.');
     const known = await this.installed(root);

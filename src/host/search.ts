@@ -1,6 +1,7 @@
 import * as vscode from 'vscode';
 import { compareWithWorking, type Target } from './diff';
 import { commands } from './ids';
+import { showError } from './notifications';
 import { pathMatcher } from './path-match';
 import { type CheckpointItem, checkpointItem, newestFirst } from './picker';
 import { parseQuery } from './search-query';
@@ -53,13 +54,15 @@ export const search = (services: Services): void => {
     }
   };
   let timer: NodeJS.Timeout | undefined;
+  // Nobody waits for what a pick starts, so it shows its own failures.
+  const start = (work: Promise<void>): void => void work.catch((error: unknown) => showError(error, services.log));
   const act = async (target: Target, command?: string): Promise<void> => {
     chosen = true;
     pick.hide();
     if (command === undefined) {
       if (!(await compareWithWorking(target)))
         vscode.window.showInformationMessage('No difference: the working files are as they were at this checkpoint.');
-    } else await vscode.commands.executeCommand(command, target.checkpoint.id);
+    } else await vscode.commands.executeCommand(command, target);
   };
   pick.onDidChangeValue(() => {
     clearTimeout(timer);
@@ -71,17 +74,17 @@ export const search = (services: Services): void => {
   });
   pick.onDidAccept(() => {
     const [item] = pick.activeItems;
-    if (item !== undefined) void act(item.target);
+    if (item !== undefined) start(act(item.target));
   });
   pick.onDidTriggerItemButton(({ item, button }) => {
-    if (button === restoreButton) void act(item.target, commands.restore);
-    else if (button === revealButton) void reveal(services, item.target).then(() => pick.hide());
-    else void act(item.target);
+    if (button === restoreButton) start(act(item.target, commands.restore));
+    else if (button === revealButton) start(reveal(services, item.target).then(() => pick.hide()));
+    else start(act(item.target));
   });
   pick.onDidHide(() => {
     clearTimeout(timer);
     if (chosen) preview.dispose();
-    else void preview.close();
+    else start(preview.close());
     pick.dispose();
   });
   pick.show();

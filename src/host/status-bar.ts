@@ -6,6 +6,7 @@ import { commands, views } from './ids';
 import { counts, countsInWords, firstLine } from './labels';
 import { explain } from './notifications';
 import { relativeTime, shortAge } from './relative-time';
+import { failedFolders } from './view-state';
 import type { Workspaces } from './workspaces';
 
 /** The newest ones may have come from another machine; among so many one of this machine is enough. */
@@ -68,6 +69,7 @@ export class StatusBar implements vscode.Disposable {
     const { operation } = this.workspaces;
     const [failure] = this.workspaces.failures;
     const { newest } = this;
+    const missing = failedFolders(this.workspaces);
     this.item.backgroundColor = undefined;
     this.item.accessibilityInformation = undefined;
     this.item.command = `${views.tree}.focus`;
@@ -79,17 +81,22 @@ export class StatusBar implements vscode.Disposable {
       this.item.tooltip = explain(failure);
       this.item.backgroundColor = new vscode.ThemeColor('statusBarItem.warningBackground');
       this.item.command = commands.showLog;
+    } else if (newest === undefined && missing.length > 0) {
+      this.item.text = '$(warning) Checkpoints';
+      this.item.tooltip = missing.join('\n');
     } else if (newest !== undefined) {
       const partial = newest.files.partial.length > 0;
       const { status } = this.backup;
       const unsaved = status !== null && isTrouble(status);
-      this.item.text = `$(${partial || unsaved ? 'warning' : 'history'}) ${shortAge(newest.createdAt, Date.now())}`;
+      const warn = partial || unsaved || missing.length > 0;
+      this.item.text = `$(${warn ? 'warning' : 'history'}) ${shortAge(newest.createdAt, Date.now())}`;
       const tooltip = new vscode.MarkdownString('', true);
       tooltip.appendMarkdown('**Last checkpoint:** ').appendText(firstLine(newest.title));
       tooltip.appendText(
         `\n${relativeTime(newest.createdAt, Date.now(), vscode.env.language)}, ${countsInWords(newest.files)}`,
       );
       if (partial) tooltip.appendText('\nNot whole: some files could not be read.');
+      for (const text of missing) tooltip.appendText(`\n${text}`);
       this.addBackup(tooltip);
       this.item.tooltip = tooltip;
       if (unsaved) this.item.command = commands.showBackupStatus;

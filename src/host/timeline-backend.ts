@@ -101,11 +101,11 @@ export class HostTimeline implements TimelineBackend {
       case 'compareWorking':
         return sayWhenSame(await compareWithWorking(await at(action.id)));
       case 'comparePrevious':
-        return comparePrevious(services, action.id);
+        return comparePrevious(services, await at(action.id));
       case 'compareSessionStart':
-        return compareSessionStart(services, action.id);
+        return compareSessionStart(services, await at(action.id));
       case 'compareTurn':
-        return compareTurn(services, action.id);
+        return compareTurn(services, await at(action.id));
       case 'showInGutter':
         return services.gutter.show(await at(action.id));
       case 'compare':
@@ -119,17 +119,19 @@ export class HostTimeline implements TimelineBackend {
       case 'openFile':
         return vscode.commands.executeCommand('vscode.open', (await this.root(workspace)).toUri(action.path));
       case 'rename':
-        return (await rename(services, action.id)) !== undefined;
+        return (await rename(services, await at(action.id))) !== undefined;
       case 'describe':
-        return (await describe(services, action.id)) !== undefined;
+        return (await describe(services, await at(action.id))) !== undefined;
       case 'pin':
-        return setPinned(services, action.id, undefined, action.pinned);
+        return setPinned(services, await at(action.id), undefined, action.pinned);
       case 'delete':
         return removeTargets(await Promise.all(action.ids.map(at)), services.log);
       case 'copyId':
-        return copyId(services, action.id);
-      case 'create':
-        return (await (action.named ? createNamed(services) : createCheckpoint(services))) !== undefined;
+        return copyId(services, await at(action.id));
+      case 'create': {
+        const root = await this.root(workspace);
+        return (await (action.named ? createNamed(services, root) : createCheckpoint(services, root))) !== undefined;
+      }
       case 'reveal':
         return reveal(services, await at(action.id));
       case 'openFolder':
@@ -137,8 +139,8 @@ export class HostTimeline implements TimelineBackend {
       case 'openSession':
         return openSessionOf(await this.root(workspace), action.session);
       case 'notice':
-        if (action.action === 'installPlugin') return services.plugin.install();
-        if (action.action === 'startServer') return startServer(services);
+        if (action.action === 'installPlugin') return services.plugin.install(await this.root(workspace));
+        if (action.action === 'startServer') return startServer(services, await this.root(workspace));
         if (action.action === 'openSettings')
           return vscode.commands.executeCommand('workbench.action.openSettings', section);
         return vscode.commands.executeCommand(action.action === 'runDoctor' ? commands.doctor : commands.showLog);
@@ -151,14 +153,18 @@ export class HostTimeline implements TimelineBackend {
     const roots = await workspaces.all();
     if (roots.length > 0 || workspaces.failures.length === 0 || Date.now() - this.triedAt < patience) return roots;
     this.triedAt = Date.now();
-    await workspaces.reopen();
+    await workspaces.update();
     return workspaces.all();
   }
 
   private async root(workspace: string | null): Promise<Root> {
     const roots = await this.services.workspaces.all();
-    const root = roots.find((candidate) => idOf(candidate) === workspace) ?? roots[0];
-    if (root === undefined) throw new CheckpointsError('invalid-argument', 'No folder is open.');
+    const root = workspace === null ? roots[0] : roots.find((candidate) => idOf(candidate) === workspace);
+    // Not another one instead: the page shows what it asks about.
+    if (root === undefined && workspace !== null)
+      throw new CheckpointsError('invalid-argument', `${workspace} is not open any more.`);
+    if (root === undefined)
+      throw this.services.workspaces.failures[0] ?? new CheckpointsError('invalid-argument', 'No folder is open.');
     return root;
   }
 

@@ -1,9 +1,9 @@
 import * as vscode from 'vscode';
 import type { Checkpoint } from '../core/model';
 import type { Notice } from '../protocol/timeline';
-import { explain } from './notifications';
 import type { Root } from './root';
 import type { Services } from './services';
+import { failedFolders } from './view-state';
 
 const install = { id: 'installPlugin', label: 'Install Plugin' } as const;
 
@@ -15,9 +15,9 @@ export const timelineNotices = async (
 ): Promise<Notice[]> => {
   if (!vscode.workspace.isTrusted)
     return [{ level: 'info', text: 'This folder is not trusted: checkpoints can be looked at, not made or restored.' }];
-  const notices = workspaces.failures.map((failure): Notice => ({
+  const notices = failedFolders(workspaces).map((text): Notice => ({
     level: 'error',
-    text: explain(failure),
+    text,
     action: { id: 'showLog', label: 'Show Log' },
   }));
   const silent = root === undefined ? null : states.problemOf(root);

@@ -97,8 +97,7 @@ const turnItem = ({ group }: TurnNode): vscode.TreeItem => {
   item.description = [files, ago(group.startedAt)].filter((part) => part !== '').join(' · ');
   item.iconPath = new vscode.ThemeIcon('comment');
   item.contextValue = 'turn';
-  const first = group.points[group.points.length - 1];
-  if (first !== undefined) item.tooltip = tooltip(first, group);
+  item.tooltip = tooltip(group.first, group);
   item.accessibilityInformation = {
     label: `Turn ${group.number}: ${label}, ${plural(group.points.length, 'checkpoint')}, ${ago(group.startedAt)}`,
   };

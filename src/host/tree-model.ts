@@ -9,6 +9,8 @@ export interface TurnGroup {
   prompt: string;
   /** When the turn began. */
   startedAt: string;
+  /** The point before it, also where that one is pinned or named and shown on top. */
+  first: Checkpoint;
   points: Checkpoint[];
   /** Paths that the agent changed in it, as far as its points know. */
   paths: string[];
@@ -37,17 +39,24 @@ export const isGroup = (item: TurnGroup | Checkpoint): item is TurnGroup => 'kin
 
 const isKept = (checkpoint: Checkpoint): boolean => checkpoint.pinned || checkpoint.name !== null;
 
-const turnGroup = (session: string, number: number, points: Checkpoint[]): TurnGroup => {
-  const oldest = points[points.length - 1];
+/** `all`: with the pinned and named ones, which are shown elsewhere. */
+const turnGroup = (
+  session: string,
+  number: number,
+  points: Checkpoint[],
+  first: Checkpoint,
+  all: readonly Checkpoint[],
+): TurnGroup => {
   // The point that opens a turn holds what changed before it.
-  const changes = points.filter((point) => point.trigger !== 'turn').map((point) => point.files);
+  const changes = all.filter((point) => point.trigger !== 'turn').map((point) => point.files);
   const paths = [...new Set(changes.flatMap((files) => files.paths))];
   return {
     kind: 'turn',
     key: `${session}/${number}`,
     number,
-    prompt: oldest?.turn?.prompt ?? '',
-    startedAt: oldest?.createdAt ?? '',
+    prompt: first.turn?.prompt ?? '',
+    startedAt: first.createdAt,
+    first,
     points,
     paths,
     // A record names the first paths only, and counts all.
@@ -55,24 +64,23 @@ const turnGroup = (session: string, number: number, points: Checkpoint[]): TurnG
   };
 };
 
-const sessionItems = (session: string, points: Checkpoint[]): SessionGroup['items'] => {
+const sessionItems = (session: string, points: readonly Checkpoint[]): SessionGroup['items'] => {
   const turns = new Map<number, Checkpoint[]>();
-  const order: Array<number | Checkpoint> = [];
+  const order = new Set<number | Checkpoint>();
   for (const point of points) {
     const number = point.turn?.number;
-    if (number === undefined) order.push(point);
-    else if (turns.has(number)) turns.get(number)?.push(point);
-    else {
-      turns.set(number, [point]);
-      order.push(number);
-    }
+    const inTurn = number === undefined ? undefined : turns.get(number);
+    if (inTurn !== undefined) inTurn.push(point);
+    else if (number !== undefined) turns.set(number, [point]);
+    if (!isKept(point)) order.add(number ?? point);
   }
-  return order.map((item) => {
-    if (typeof item !== 'number') return item;
-    const inTurn = turns.get(item) ?? [];
-    const [only] = inTurn;
+  return [...order].flatMap((item): SessionGroup['items'] => {
+    if (typeof item !== 'number') return [item];
+    const all = turns.get(item) ?? [];
+    const shown = all.filter((point) => !isKept(point));
+    const first = all.findLast(({ trigger }) => trigger === 'turn') ?? all.at(-1);
     // A level with one thing in it is a click for nothing.
-    return inTurn.length === 1 && only !== undefined ? only : turnGroup(session, item, inTurn);
+    return shown.length === 1 || first === undefined ? shown : [turnGroup(session, item, shown, first, all)];
   });
 };
 
@@ -106,10 +114,7 @@ export const groupBySession = (
       latest: points[0]?.createdAt ?? new Date(session?.begun ?? 0).toISOString(),
       count: points.length,
       kept: points.filter(isKept),
-      items: sessionItems(
-        id ?? '-',
-        points.filter((point) => !isKept(point)),
-      ),
+      items: sessionItems(id ?? '-', points),
       forks: [],
       state: session?.state,
     });

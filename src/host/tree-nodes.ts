@@ -1,9 +1,12 @@
 import type { Change, Checkpoint } from '../core/model';
+import type { Target } from './diff';
 import type { Root } from './root';
 import type { SessionGroup, TurnGroup } from './tree-model';
 
 /** What a row of the tree stands for. Commands get these as arguments. */
 export type TreeNode = RootNode | SessionNode | TurnNode | CheckpointNode | FolderNode | FileNode | MoreNode;
+
+export type NodeType = TreeNode['type'];
 
 interface Base {
   root: Root;
@@ -83,3 +86,23 @@ export const isTreeNode = (value: unknown): value is TreeNode =>
   'root' in value &&
   'type' in value &&
   nodeTypes.has(String(value.type));
+
+/** What a command of a multi-selection was given beside its row. */
+export const selectedNodes = (selected: unknown): TreeNode[] =>
+  Array.isArray(selected) ? selected.filter(isTreeNode) : [];
+
+/** A turn stands for the point before it, a file for the checkpoint that it changed in. */
+export const nodeTarget = (node: TreeNode): Target | undefined => {
+  if (node.type === 'checkpoint' || node.type === 'file' || node.type === 'folder')
+    return { root: node.root, checkpoint: node.checkpoint };
+  return node.type === 'turn' ? { root: node.root, checkpoint: node.group.first } : undefined;
+};
+
+/** Those of the given types, each checkpoint once. */
+export const nodeTargets = (nodes: readonly TreeNode[], types: readonly NodeType[]): Target[] => {
+  const targets = nodes
+    .filter(({ type }) => types.includes(type))
+    .map(nodeTarget)
+    .filter((target) => target !== undefined);
+  return [...new Map(targets.map((target) => [`${target.root.api.root}:${target.checkpoint.id}`, target])).values()];
+};

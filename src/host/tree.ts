@@ -24,7 +24,7 @@ export class CheckpointTree implements vscode.TreeDataProvider<TreeNode>, vscode
   readonly onDidList = this.listed.event;
 
   private readonly groups = new Map<Root, Promise<SessionGroup[]>>();
-  private readonly counts = new Map<Root, Checkpoint[]>();
+  private readonly counts = new Map<Root, number>();
   private readonly changes = new Map<string, Promise<Change[]>>();
   private readonly shown = new Map<string, number>();
   private readonly subscriptions: vscode.Disposable[] = [];
@@ -50,7 +50,7 @@ export class CheckpointTree implements vscode.TreeDataProvider<TreeNode>, vscode
   /** Checkpoints of all roots as last read; undefined before the first time. */
   get total(): number | undefined {
     if (this.counts.size === 0) return undefined;
-    return [...this.counts.values()].reduce((sum, list) => sum + list.length, 0);
+    return [...this.counts.values()].reduce((sum, count) => sum + count, 0);
   }
 
   /** Ends when the rows are drawn from what is there now. */
@@ -79,12 +79,20 @@ export class CheckpointTree implements vscode.TreeDataProvider<TreeNode>, vscode
         const lists = await Promise.all(roots.map(async (root) => [root, await this.read(root)] as const));
         this.groups.clear();
         for (const [root, groups] of lists) this.groups.set(root, Promise.resolve(groups));
+        this.forgetAllBut(roots);
       } catch {
         // Asked for again, and told, when the rows are.
         this.groups.clear();
       }
       if (!this.disposed) this.changed.fire(undefined);
     }
+  }
+
+  /** A folder that went away counts no more. */
+  private forgetAllBut(roots: readonly Root[]): void {
+    const gone = [...this.counts.keys()].filter((root) => !roots.includes(root));
+    for (const root of gone) this.counts.delete(root);
+    if (gone.length > 0 && !this.disposed) this.listed.fire();
   }
 
   /** Draws the same data again: the relative times moved on. */
@@ -330,7 +338,7 @@ export class CheckpointTree implements vscode.TreeDataProvider<TreeNode>, vscode
 
   private async read(root: Root): Promise<SessionGroup[]> {
     const checkpoints = await root.api.list();
-    this.counts.set(root, checkpoints);
+    this.counts.set(root, checkpoints.length);
     if (!this.disposed) this.listed.fire();
     return groupBySession(checkpoints, this.states?.of(root, sessionsOf(checkpoints)));
   }

@@ -1,5 +1,6 @@
 import * as vscode from 'vscode';
 import { contextKeys } from './ids';
+import { explain } from './notifications';
 import type { CheckpointTree } from './tree';
 import type { Workspaces } from './workspaces';
 
@@ -18,10 +19,27 @@ export const viewState = (workspaces: Workspaces, tree: CheckpointTree): ViewSta
   return tree.total === 0 ? 'empty' : 'ready';
 };
 
-/** Keeps VS Code's context keys in step with what is known. */
-export const trackContext = (workspaces: Workspaces, tree: CheckpointTree): vscode.Disposable => {
+/** Which folders have no checkpoints, and why, for where others have some. */
+export const failedFolders = ({ failed }: Workspaces): string[] =>
+  failed.map(({ folder, error }) => {
+    // That a folder is not trusted needs no way out: VS Code offers it.
+    const why = vscode.workspace.isTrusted ? explain(error) : error.message;
+    return `${folder.name} could not be opened. ${why}`;
+  });
+
+/** Keeps VS Code's context keys and the line above the rows in step with what is known. */
+export const trackContext = (
+  workspaces: Workspaces,
+  tree: CheckpointTree,
+  treeView: Pick<vscode.TreeView<unknown>, 'message'>,
+): vscode.Disposable => {
   const set = (key: string, value: unknown): void => void vscode.commands.executeCommand('setContext', key, value);
-  const state = (): void => set(contextKeys.state, viewState(workspaces, tree));
+  const state = (): void => {
+    set(contextKeys.state, viewState(workspaces, tree));
+    // Where no folder could be opened the welcome view speaks.
+    const some = workspaces.current.length > 0;
+    treeView.message = some && workspaces.failed.length > 0 ? failedFolders(workspaces).join('\n') : undefined;
+  };
   const busy = (): void => set(contextKeys.busy, workspaces.operation !== null);
   state();
   return vscode.Disposable.from(

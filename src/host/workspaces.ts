@@ -2,6 +2,7 @@ import { realpath } from 'node:fs/promises';
 import * as vscode from 'vscode';
 import type { Operation, WorkspaceEvent } from '../core/api';
 import { CheckpointsError } from '../core/errors';
+import { FolderRoots, type FailedFolder } from './folder-roots';
 import type { OpenWorkspace } from './open';
 import { Root } from './root';
 
@@ -12,7 +13,7 @@ export interface RootEvent {
 
 /**
  * The roots of the window. Each is opened when something first needs it, and once: two folders of one git
- * repository share a root. What could not be opened is kept with its reason, for the welcome views.
+ * repository share a root. What could not be opened is kept with its folder and its reason.
  */
 export class Workspaces implements vscode.Disposable {
   private readonly changed = new vscode.EventEmitter<RootEvent>();
@@ -22,38 +23,63 @@ export class Workspaces implements vscode.Disposable {
   readonly onDidChangeOperation = this.operationChanged.event;
   /** A root was opened, failed to open, or went away. */
   readonly onDidChangeRoots = this.rootsChanged.event;
+  private readonly closed = new vscode.EventEmitter<Root>();
+  /** A root is about to be closed: nothing can be asked of it any more. */
+  readonly onDidClose = this.closed.event;
 
   private opening: Promise<Root[]> | undefined;
-  private opened: Root[] = [];
-  private problems: CheckpointsError[] = [];
+  private readonly folders: FolderRoots<vscode.WorkspaceFolder, Root>;
   private readonly subscriptions: vscode.Disposable[] = [];
-  private closing: Promise<unknown> = Promise.resolve();
+  /** Opening and closing go one after the other. */
+  private tail: Promise<unknown> = Promise.resolve();
 
-  constructor(private readonly open: OpenWorkspace) {
+  constructor(open: OpenWorkspace) {
+    this.folders = new FolderRoots({
+      key: ({ uri }) => uri.toString(),
+      open: async (folder) => {
+        const real = await realpath(folder.uri.fsPath);
+        return new Root(await open(real), folder, real);
+      },
+      id: (root) => root.api.root,
+      place: (root, folder) => root.place(folder),
+      close: (root) => root.close(),
+    });
     this.subscriptions.push(
-      vscode.workspace.onDidChangeWorkspaceFolders(() => this.reopen()),
+      vscode.workspace.onDidChangeWorkspaceFolders(() => this.update()),
       this.changed,
       this.operationChanged,
       this.rootsChanged,
+      this.closed,
     );
   }
 
   /** Those that are open now, without waiting. */
   get current(): readonly Root[] {
-    return this.opened;
+    return this.folders.roots;
+  }
+
+  /** The folders that could not be opened, and why. */
+  get failed(): ReadonlyArray<FailedFolder<vscode.WorkspaceFolder, CheckpointsError>> {
+    return this.folders.failed.map(({ folder, error }) => ({ folder, error: asCheckpointsError(error) }));
   }
 
   get failures(): readonly CheckpointsError[] {
-    return this.problems;
+    return this.failed.map(({ error }) => error);
   }
 
   get operation(): Operation | null {
-    return this.opened.map((root) => root.api.operation).find((operation) => operation !== null) ?? null;
+    return this.current.map((root) => root.api.operation).find((operation) => operation !== null) ?? null;
   }
 
   all(): Promise<Root[]> {
-    this.opening ??= this.openAll();
-    return this.opening;
+    if (this.opening !== undefined) return this.opening;
+    const opening = this.inTurn(() => this.openAll());
+    // One that could not be closed must not keep the others from being used.
+    opening.catch(() => {
+      if (this.opening === opening) this.opening = undefined;
+    });
+    this.opening = opening;
+    return opening;
   }
 
   async forUri(uri: vscode.Uri): Promise<Root | undefined> {
@@ -62,16 +88,28 @@ export class Workspaces implements vscode.Disposable {
     return roots.sort((a, b) => b.api.root.length - a.api.root.length)[0];
   }
 
-  /** Opens everything anew: folders came or went, or the store moved. */
+  /** Why the folder that a file lies in could not be opened; undefined when it could. */
+  failureFor(uri: vscode.Uri): CheckpointsError | undefined {
+    const own = vscode.workspace.getWorkspaceFolder(uri)?.uri.toString();
+    return this.failed.find(({ folder }) => folder.uri.toString() === own)?.error;
+  }
+
+  /** Folders came or went, or what could not be opened may be there by now. What is open and stays is not touched. */
+  async update(): Promise<void> {
+    this.opening = undefined;
+    await this.all();
+  }
+
+  /** Opens everything anew: the store moved, or more is allowed now. */
   async reopen(): Promise<void> {
-    await this.closeAll();
+    await this.close();
     this.rootsChanged.fire();
   }
 
   /** VS Code waits for deactivate: the index is written and locks are given back there. */
   async close(): Promise<void> {
-    await this.closeAll();
-    await this.closing;
+    this.opening = undefined;
+    await this.inTurn(() => this.retire(this.folders.clear()));
   }
 
   dispose(): void {
@@ -79,39 +117,29 @@ export class Workspaces implements vscode.Disposable {
   }
 
   private async openAll(): Promise<Root[]> {
-    const roots: Root[] = [];
-    const problems: CheckpointsError[] = [];
-    await this.closing;
-    for (const folder of vscode.workspace.workspaceFolders ?? []) {
-      if (folder.uri.scheme !== 'file') continue;
-      try {
-        const real = await realpath(folder.uri.fsPath);
-        const root = new Root(await this.open(real), folder, real);
-        if (roots.some((other) => other.api.root === root.api.root)) await root.close();
-        else roots.push(this.listen(root));
-      } catch (error) {
-        problems.push(asCheckpointsError(error));
-      }
-    }
-    this.opened = roots;
-    this.problems = problems;
+    const folders = vscode.workspace.workspaceFolders ?? [];
+    const before = this.current;
+    const gone = await this.folders.match(folders.filter(({ uri }) => uri.scheme === 'file'));
+    for (const root of this.current) if (!before.includes(root)) this.listen(root);
     this.rootsChanged.fire();
-    return roots;
+    await this.retire(gone);
+    return this.folders.roots;
   }
 
-  private listen(root: Root): Root {
+  private async retire(roots: readonly Root[]): Promise<void> {
+    for (const root of roots) this.closed.fire(root);
+    await Promise.all(roots.map((root) => root.close()));
+  }
+
+  private inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.tail.then(work, work);
+    this.tail = done;
+    return done;
+  }
+
+  private listen(root: Root): void {
     root.api.onDidChange((event) => this.changed.fire({ root, event }));
     root.api.onDidChangeOperation(() => this.operationChanged.fire());
-    return root;
-  }
-
-  private async closeAll(): Promise<void> {
-    const before = this.opening;
-    this.opening = undefined;
-    if (before === undefined) return;
-    this.closing = before.then((roots) => Promise.all(roots.map((root) => root.close())));
-    await this.closing;
-    this.opened = [];
   }
 }
 

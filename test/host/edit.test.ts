@@ -2,7 +2,9 @@ import * as assert from 'node:assert/strict';
 import * as vscode from 'vscode';
 import type { Checkpoint } from '../../src/core/model';
 import { commands } from '../../src/host/ids';
-import { activate, activeTab, answering, closeEditors, eventually, run, showFile, withStore } from './helpers';
+import type { CheckpointNode, FileNode } from '../../src/host/tree-nodes';
+import { Workspaces } from '../../src/host/workspaces';
+import { activate, activeTab, answering, closeEditors, eventually, opener, run, showFile, withStore } from './helpers';
 
 const make = (name?: string): Promise<Checkpoint> => withStore((api) => api.create(name === undefined ? {} : { name }));
 const now = (id: string): Promise<Checkpoint> => withStore((api) => api.resolve(id));
@@ -48,6 +50,22 @@ describe('keeping order', () => {
     assert.equal(await gone(id), false);
     await answering(['Delete'], () => run(commands.delete, id));
     assert.equal(await gone(id), true);
+  });
+
+  it('deletes the checkpoints that are selected, not those of selected files', async () => {
+    const [checkpoint, other] = [await make('Selected'), await make('Only one of its files')];
+    const workspaces = new Workspaces(opener());
+    const root = (await workspaces.all()).find(({ name }) => name === 'project');
+    assert.ok(root);
+    const change = { path: 'README.md', status: 'modified', additions: 1, deletions: 0, binary: false } as const;
+    const row: CheckpointNode = { type: 'checkpoint', root, checkpoint, parent: undefined };
+    const file: FileNode = { type: 'file', root, checkpoint: other, change, showFolder: true, parent: undefined };
+    const asked = await answering(['Delete'], () => run(commands.delete, row, [row, file]));
+    assert.equal(asked[0]?.message, 'Delete “Selected”?');
+    assert.equal(await gone(checkpoint.id), true);
+    assert.equal(await gone(other.id), false);
+    await workspaces.close();
+    workspaces.dispose();
   });
 
   it('clears a session and nothing else', async () => {

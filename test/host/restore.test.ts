@@ -249,6 +249,37 @@ describe('restoring', () => {
     workspaces.dispose();
   });
 
+  it('restores all selected files of one checkpoint at once, and refuses those of two', async () => {
+    write('README.md', '# Sample\n');
+    write('later.txt', 'first\n');
+    const checkpoint = await withStore((api) => api.create({ name: 'Several files' }));
+    write('later.txt', 'second\n');
+    write('keep.txt', 'two\n');
+    write('README.md', '# Broken\n');
+    const workspaces = new Workspaces(opener());
+    const root = (await workspaces.all()).find(({ name }) => name === 'project');
+    assert.ok(root);
+    const row = (path: string, of = checkpoint): FileNode => ({
+      ...{ type: 'file', root, checkpoint: of, parent: undefined, showFolder: true },
+      change: { path, status: 'modified', additions: 1, deletions: 1, binary: false },
+    });
+    const rows = [row('later.txt'), row('keep.txt')];
+    const before = (await safetyPoints()).length;
+    const asked = await answering([], () => run(commands.restoreFile, rows[0], rows));
+    assert.equal(asked[0]?.message, 'Restored: 2 files written.');
+    assert.equal(read('later.txt'), 'first\n');
+    assert.equal(read('keep.txt'), 'one\n');
+    assert.equal(read('README.md'), '# Broken\n');
+    assert.equal((await safetyPoints()).length, before + 1);
+    const mixed = [row('README.md'), row('keep.txt', point)];
+    const refused = await answering([], () => run(commands.restoreFile, mixed[0], mixed));
+    assert.equal(refused[0]?.kind, 'error');
+    assert.match(refused[0]?.message ?? '', /different checkpoints/);
+    assert.equal(read('README.md'), '# Broken\n');
+    await workspaces.close();
+    workspaces.dispose();
+  });
+
   it('asks once more before a mass deletion', async () => {
     for (let index = 0; index < 40; index += 1) write(`many/${index}.txt`, `${index}\n`);
     const asked = await answering(['Restore', undefined], () => run(commands.restore, point.id));

@@ -5,7 +5,19 @@ import { HostTimeline } from '../../src/host/timeline-backend';
 import type { Services } from '../../src/host/services';
 import { SessionStates } from '../../src/host/session-states';
 import { Workspaces } from '../../src/host/workspaces';
-import { activate, opener, pluginOf, eventually, project, remove, second, withStore, write } from './helpers';
+import {
+  activate,
+  closeEditors,
+  eventually,
+  opener,
+  pluginOf,
+  project,
+  remove,
+  second,
+  showFile,
+  withStore,
+  write,
+} from './helpers';
 
 /** What the page asks for; the page itself is looked at in the browser tests. */
 describe('timeline backend', () => {
@@ -17,12 +29,13 @@ describe('timeline backend', () => {
   before(async () => {
     await activate();
     workspaces = new Workspaces(opener());
-    // Reading needs no more than these; the actions are those of the commands, tested there.
+    // Reading needs no more than these; most actions are those of the commands, tested there.
     const plugin = pluginOf(workspaces);
     const log = vscode.window.createOutputChannel('Checkpoints test', { log: true });
     watch = new ServerWatch(workspaces, plugin, log);
     states = new SessionStates(workspaces, log);
-    backend = new HostTimeline({ workspaces, plugin, watch, states, log } as Services);
+    const treeView = { visible: false } as Services['treeView'];
+    backend = new HostTimeline({ workspaces, plugin, watch, states, log, treeView } as Services);
   });
   after(async () => {
     watch.dispose();
@@ -76,6 +89,22 @@ describe('timeline backend', () => {
     await withStore((api) => api.create({ trigger: 'turn', session, turn }), second);
     assert.deepEqual((await backend.timeline(second)).notices, []);
     await withStore((api) => api.clear('ses_notice'), second);
+  });
+
+  it('acts in the folder that it shows, whatever the editor shows', async () => {
+    await showFile('README.md');
+    const before = (await withStore((api) => api.list())).length;
+    assert.equal(await backend.act(second, { type: 'create', named: false }), 'done');
+    const made = await withStore((api) => api.resolve('latest'), second);
+    assert.equal((await withStore((api) => api.list())).length, before);
+    assert.equal(await backend.act(second, { type: 'pin', id: made.id, pinned: true }), 'done');
+    assert.equal((await withStore((api) => api.resolve(made.id), second)).pinned, true);
+    await assert.rejects(backend.act(`${second}-gone`, { type: 'create', named: false }), {
+      reason: 'invalid-argument',
+    });
+    await withStore((api) => api.remove([made.id]), second);
+    await closeEditors();
+    await vscode.commands.executeCommand('notifications.clearAll');
   });
 
   it('fails an action that cannot be done, instead of calling it cancelled', async () => {

@@ -37,6 +37,18 @@ describe('package.json and the code', () => {
     expect(used.filter((command) => !known.has(command))).toEqual([]);
   });
 
+  it('offer on several rows of the tree only what means several', () => {
+    const several = (manifest.contributes.menus['view/item/context'] ?? []).filter(
+      ({ when = '' }) => when.includes(views.tree) && !when.includes('!listMultiSelection'),
+    );
+    expect(sorted(new Set(several.map(({ command }) => command)))).toEqual(
+      sorted([
+        ...[commands.compareSelected, commands.pin, commands.unpin, commands.delete, commands.export],
+        ...[commands.restoreFile, commands.restoreFolder, commands.openChanges, commands.openFile],
+      ]),
+    );
+  });
+
   it('name the same views in the same container', () => {
     expect(manifest.contributes.viewsContainers.activitybar.map(({ id }) => id)).toEqual([container]);
     expect(sorted((manifest.contributes.views[container] ?? []).map(({ id }) => id))).toEqual(

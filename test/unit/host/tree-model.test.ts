@@ -54,6 +54,18 @@ describe('groupBySession', () => {
     expect(groups.map(outline)).toEqual([{ id: 's1', kept: ['c', 'b'], items: [{ turn: 1, points: ['d', 'a'] }] }]);
   });
 
+  it('knows the point before a turn also while that one is shown on top', () => {
+    const groups = groupBySession([
+      inSession('d', 's1', 1, { trigger: 'idle' }),
+      inSession('c', 's1', 1, { trigger: 'tool' }),
+      inSession('b', 's1', 1, { trigger: 'turn', pinned: true, createdAt: '2026-01-01T00:00:00.000Z' }),
+      inSession('a', 's1', 1, { trigger: 'agent', name: 'Early' }),
+    ]);
+    expect(groups[0]?.items).toMatchObject([
+      { number: 1, points: [{ id: 'd' }, { id: 'c' }], first: { id: 'b' }, startedAt: '2026-01-01T00:00:00.000Z' },
+    ]);
+  });
+
   it('puts a fork under its origin by the restore that made it, or by what OpenCode knows', () => {
     const restore = { operation: 'restore', target: 'a', scope: [], session: 's2' } as unknown as Checkpoint['restore'];
     const points = [

@@ -1,6 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import type { RestorePlan, RestoreResult } from '../../../src/core/model';
-import { counts, countsInWords, lineCounts, shortTitle, triggerIcons, triggerNames } from '../../../src/host/labels';
+import {
+  counts,
+  countsInWords,
+  fetchedStay,
+  lineCounts,
+  shortTitle,
+  triggerIcons,
+  triggerNames,
+} from '../../../src/host/labels';
 import { relativeTime, shortAge } from '../../../src/host/relative-time';
 import { countPlan, deletesNamed, isEmptyPlan, planText, resultText } from '../../../src/host/restore-text';
 import { triggers } from '../../../src/core/model';
@@ -35,6 +43,12 @@ describe('words for checkpoints', () => {
       expect(triggerIcons[trigger]).toMatch(/^[a-z-]+$/);
       expect(triggerNames[trigger]).not.toBe('');
     }
+  });
+
+  it('says what stays of a session that is cleared', () => {
+    expect(fetchedStay(0)).toBe('');
+    expect(fetchedStay(1)).toBe('One that was fetched from elsewhere stays.');
+    expect(fetchedStay(1200)).toBe('1,200 that were fetched from elsewhere stay.');
   });
 
   it('counts only what there is', () => {
