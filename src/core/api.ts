@@ -130,7 +130,7 @@ export interface DiffResult {
 
 export interface PlanOptions {
   scope?: RestoreScope[];
-  /** Files or folders, relative to the root. */
+  /** Files or folders, relative to the root; left out: all, an empty list: none. */
   paths?: string[];
   keepUserEdits?: boolean;
   /** Exact paths that stay as they are: what a plan that was agreed to kept, whoever is said to have changed it by now. */

@@ -5,6 +5,7 @@ import { CheckpointsError } from './errors';
 import { isWhole } from './files-facet';
 import type { History } from './history';
 import type { Checkpoint, PathReason, RestoreRecord, RestoreResult, RestoreScope, SessionAnchor } from './model';
+import { covering } from './plan';
 import type { CaptureFacts, SnapshotStore } from './ports';
 import { composeRecord } from './record';
 import type { Restorer, TaskPort } from './restorer';
@@ -117,7 +118,7 @@ export class GoingBack {
         compose: (facts) => this.safetyRecord('revert-turn', turn.before, facts, { task, session }),
       });
       this.parts.activity.announce('restored', [target.id, ...(result.undo ? [result.undo] : [])]);
-      return { ...result, conflicts };
+      return { ...result, conflicts: conflicts.filter(({ path }) => covering(options.paths)(path)) };
     });
   }
 }

@@ -78,6 +78,22 @@ describe('restore', () => {
     expect(await reasonOf(workspace.restore('then', { paths: ['nowhere'] }))).toBe('not-in-checkpoint');
   });
 
+  it('of no path touches no file, and no folder', async () => {
+    const box = sandbox();
+    box.write('a.txt', 'old');
+    mkdirSync(join(box.root, 'hollow'));
+    const workspace = await box.open();
+    await workspace.create({ name: 'then' });
+    box.write('a.txt', 'new');
+    box.write('made.txt', 'made');
+    box.sh('rmdir hollow && mkdir made');
+    const now = picture(box.root);
+    expect((await workspace.plan('then', { paths: [] })).entries).toEqual([]);
+    const result = await workspace.restore('then', { paths: [] });
+    expect([result.restored, result.deleted]).toEqual([[], []]);
+    expect(picture(box.root)).toEqual(now);
+  });
+
   it('never follows a folder that was swapped for a link out of the root', async () => {
     const box = sandbox();
     box.write('d/f.txt', 'inside');
@@ -286,6 +302,34 @@ describe('a large change', () => {
 });
 
 describe('revert-turn', () => {
+  /** A turn that wrote two files and made one; a person changed another since. */
+  const afterTurn = async () => {
+    const box = sandbox();
+    for (const path of ['a.txt', 'b.txt', 'other.txt']) box.write(path, 'old');
+    const workspace = await box.open();
+    const one = { session: session('ses_1'), turn: turn(1) };
+    await workspace.create({ ...one, trigger: 'turn' });
+    box.write('a.txt', 'turn');
+    const inside = await workspace.create({ ...one, trigger: 'tool' });
+    box.write('b.txt', 'turn');
+    box.write('made.txt', 'turn');
+    await workspace.create({ ...one, trigger: 'idle' });
+    box.write('other.txt', 'mine');
+    return { box, workspace, inside };
+  };
+
+  it('leaves out what it is told to keep, and what lies in no path it is given', async () => {
+    const { box, workspace, inside } = await afterTurn();
+    const kept = await workspace.revertTurn(inside.id, { keep: ['a.txt'] });
+    expect([kept.restored, kept.deleted]).toEqual([['b.txt'], ['made.txt']]);
+    expect(kept.kept).toEqual([{ path: 'a.txt', reason: 'yours' }]);
+    await workspace.undo();
+    box.write('b.txt', 'a conflict');
+    const result = await workspace.revertTurn(inside.id, { paths: ['a.txt'] });
+    expect([result.restored, result.deleted, result.conflicts]).toEqual([['a.txt'], [], []]);
+    expect(readFileSync(join(box.root, 'made.txt'), 'utf8')).toBe('turn');
+  });
+
   it('undoes one turn, keeps what came after it, and reports conflicts', async () => {
     const box = sandbox();
     const lines = Array.from({ length: 12 }, (_, i) => `line ${i}`);
