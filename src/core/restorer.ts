@@ -44,6 +44,9 @@ export interface RestoreJob {
   compose: (facts: CaptureFacts) => Checkpoint;
 }
 
+/** All that a plan needs: nothing is made for it. */
+export type PlanJob = Omit<RestoreJob, 'compose'>;
+
 interface Planned {
   entries: PlanEntry[];
   changes: FileChange[];
@@ -73,7 +76,7 @@ export class Restorer {
     private readonly conversation: ConversationPort | null = null,
   ) {}
 
-  async plan(job: Omit<RestoreJob, 'compose'>): Promise<RestorePlan> {
+  async plan(job: PlanJob): Promise<RestorePlan> {
     const { target, scope } = job;
     this.check(job);
     const planned = scope.includes('files')
@@ -106,7 +109,7 @@ export class Restorer {
   }
 
   /** `look`: for people, with the flags that cost reading older checkpoints. */
-  private async planned(job: Omit<RestoreJob, 'compose'>, facts: CaptureFacts, look: boolean): Promise<Planned> {
+  private async planned(job: PlanJob, facts: CaptureFacts, look: boolean): Promise<Planned> {
     const { target, options } = job;
     const paths = options.paths ?? [];
     const all = await this.differences(job, facts);
@@ -142,10 +145,7 @@ export class Restorer {
     };
   }
 
-  private async differences(
-    { target, options, changes }: Omit<RestoreJob, 'compose'>,
-    facts: CaptureFacts,
-  ): Promise<FileChange[]> {
+  private async differences({ target, options, changes }: PlanJob, facts: CaptureFacts): Promise<FileChange[]> {
     if (changes) return (await changes(facts)).filter(({ path }) => covering(options.paths)(path));
     // To the store an empty list means everything.
     return options.paths?.length === 0 ? [] : this.store.diff(facts.tree, target.files.tree, options.paths);

@@ -210,6 +210,23 @@ describe('restore', () => {
     expectState(2);
   });
 
+  it('plans an undo and a redo of what they touch, and of nothing else', async () => {
+    const box = sandbox();
+    for (const path of ['a.txt', 'b.txt', 'other.txt']) box.write(path, 'old');
+    const workspace = await box.open();
+    await workspace.create({ name: 'then' });
+    for (const path of ['a.txt', 'b.txt']) box.write(path, 'new');
+    await workspace.restore('then', { paths: ['a.txt'] });
+    for (const path of ['b.txt', 'other.txt']) box.write(path, 'since');
+    const now = picture(box.root);
+    expect((await workspace.planUndo()).entries.map(({ path }) => path)).toEqual(['a.txt']);
+    expect(picture(box.root)).toEqual(now);
+    expect(await reasonOf(workspace.planRedo())).toBe('nothing-to-redo');
+    expect((await workspace.undo()).restored).toEqual(['a.txt']);
+    expect((await workspace.planRedo()).entries.map(({ path }) => path)).toEqual(['a.txt']);
+    expect((await workspace.redo()).restored).toEqual(['a.txt']);
+  });
+
   it("keeps the user's edits when asked, and tells them from the agent's", async () => {
     const box = sandbox();
     for (const name of ['agent', 'user', 'both']) box.write(`${name}.txt`, 'old');
@@ -328,6 +345,20 @@ describe('revert-turn', () => {
     const result = await workspace.revertTurn(inside.id, { paths: ['a.txt'] });
     expect([result.restored, result.deleted, result.conflicts]).toEqual([['a.txt'], [], []]);
     expect(readFileSync(join(box.root, 'made.txt'), 'utf8')).toBe('turn');
+  });
+
+  it('is planned as it is done, from any point of the turn', async () => {
+    const { box, workspace, inside } = await afterTurn();
+    const before = picture(box.root);
+    const plan = await workspace.planRevertTurn(inside.id);
+    expect(plan.entries.map(({ path, action }) => [path, action])).toEqual([
+      ['a.txt', 'write'],
+      ['b.txt', 'write'],
+      ['made.txt', 'delete'],
+    ]);
+    expect(picture(box.root)).toEqual(before);
+    const { restored, deleted } = await workspace.revertTurn(inside.id);
+    expect([restored, deleted]).toEqual([['a.txt', 'b.txt'], ['made.txt']]);
   });
 
   it('undoes one turn, keeps what came after it, and reports conflicts', async () => {
