@@ -67,7 +67,7 @@ export class GoingBack {
 
   private async redoJob(options: RestoreOptions): Promise<PlanJob> {
     const { redo } = await this.undoState();
-    if (!redo) throw new CheckpointsError('nothing-to-redo', 'There is no undo to redo.');
+    if (!redo) throw new CheckpointsError('nothing-to-redo', 'There is nothing to redo.');
     return this.jobBack('redo', redo, options);
   }
 

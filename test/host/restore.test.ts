@@ -2,6 +2,8 @@ import * as assert from 'node:assert/strict';
 import * as vscode from 'vscode';
 import type { Checkpoint } from '../../src/core/model';
 import { commands } from '../../src/host/ids';
+import { RestoreFlow, type FileChooser } from '../../src/host/restore-flow';
+import type { Root } from '../../src/host/root';
 import type { FileNode, FolderNode } from '../../src/host/tree-nodes';
 import { Workspaces } from '../../src/host/workspaces';
 import {
@@ -11,6 +13,7 @@ import {
   closeEditors,
   eventually,
   exists,
+  log,
   opener,
   read,
   remove,
@@ -169,6 +172,58 @@ describe('restoring', () => {
     assert.equal(asked[1]?.message, 'Restored: 1 file written, 1 deleted.');
   });
 
+  /** A restore whose plan is answered with these ticks; what the plan offered is answered. */
+  const choosing = async (
+    ticks: string[],
+    work: (flow: RestoreFlow, root: Root) => Promise<unknown>,
+  ): Promise<string[]> => {
+    const offered: string[] = [];
+    const choose: FileChooser['choose'] = async (_target, { entries }) => {
+      offered.push(...entries.map(({ path }) => path));
+      return ticks;
+    };
+    const workspaces = new Workspaces(opener());
+    const root = (await workspaces.all()).find(({ name }) => name === 'project');
+    assert.ok(root);
+    await work(new RestoreFlow({ choose, cancel: async () => undefined }, log()), root);
+    await workspaces.close();
+    workspaces.dispose();
+    return offered;
+  };
+
+  it('restores nothing when nothing is ticked', async () => {
+    const before = (await safetyPoints()).length;
+    const asked = await answering(['Choose…'], () =>
+      choosing([], (flow, root) => flow.restore({ root, checkpoint: point })),
+    );
+    assert.equal(asked[1]?.message, 'Nothing is ticked: no file was restored.');
+    assert.equal(read('README.md'), '# Broken\n');
+    assert.equal(exists('later.txt'), true);
+    assert.equal((await safetyPoints()).length, before);
+  });
+
+  it('restores the task alone when it is chosen and no file is ticked', async () => {
+    const checkpoint = await withStore((api) => api.create({ name: 'With a task', task: { title: 'Then' } }));
+    write('README.md', '# Later\n');
+    const both = (items: readonly unknown[]) => items.filter((item) => /Files|Task/.test(JSON.stringify(item)));
+    const asked = await answering(['Choose…', both], () =>
+      choosing([], (flow, root) => flow.restore({ root, checkpoint })),
+    );
+    assert.equal(asked[2]?.message, 'Restored: task state brought back.');
+    assert.equal(read('README.md'), '# Later\n');
+    await answering([], () => run(commands.undo));
+  });
+
+  it('offers only what was asked for when files are chosen', async () => {
+    const given = { scope: ['files' as const], paths: ['README.md', 'later.txt'] };
+    write('keep.txt', 'two\n');
+    let offered: string[] = [];
+    await answering(['Choose…'], async () => {
+      offered = await choosing([], (flow, root) => flow.restore({ root, checkpoint: point }, given));
+    });
+    assert.deepEqual(offered, ['README.md', 'later.txt']);
+  });
+
   it('gives up when the plan is cancelled', async () => {
     const restored = answering(['Choose…'], () => run(commands.restore, point.id));
     await new Promise((resolve) => setTimeout(resolve, 1500));
@@ -270,6 +325,50 @@ describe('restoring', () => {
     assert.match(asked[1]?.message ?? '', /^Reverted: 1 file written/);
     assert.equal(read('README.md'), '# Broken\n');
     assert.equal(read('keep.txt'), 'by turn two\n');
+  });
+
+  it('leaves unsaved editors out of a turn that is reverted, from any point of it', async () => {
+    const session = { id: 'ses_dirty', messageId: null, messageCount: 0, title: 'Turn', parent: null };
+    const turn = { number: 1, prompt: 'Do', model: null, agent: null, cost: null, tokens: null };
+    const inside = await withStore(async (api) => {
+      write('README.md', '# Before\n');
+      await api.create({ trigger: 'turn', session, turn });
+      write('README.md', '# Broken\n');
+      const made = await api.create({ trigger: 'tool', session, turn });
+      write('keep.txt', 'by the turn\n');
+      await api.create({ trigger: 'idle', session, turn });
+      return made;
+    });
+    const document = await dirty();
+    const asked = await answering(['Revert Turn', 'Leave It Out'], () => run(commands.revertTurn, inside.id));
+    assert.match(asked[1]?.detail ?? '', /^README\.md\n/);
+    assert.equal(asked[2]?.message, 'Reverted: 1 file written, 1 kept.');
+    assert.equal(document.getText(), 'unsaved # Broken\n');
+    assert.equal(read('README.md'), '# Broken\n');
+    assert.equal(read('keep.txt'), 'one\n');
+  });
+
+  it('undoes without asking about editors that it does not touch', async () => {
+    write('README.md', '# Then\n');
+    const checkpoint = await withStore((api) => api.create({ name: 'One file' }));
+    write('keep.txt', 'two\n');
+    await answering(['Restore'], () => run(commands.restore, checkpoint.id));
+    write('README.md', '# Broken\n');
+    const document = await dirty();
+    const asked = await answering([], () => run(commands.undo));
+    assert.equal(asked[0]?.message, 'Undone: 1 file written.');
+    assert.equal(document.isDirty, true);
+    assert.equal(read('keep.txt'), 'two\n');
+  });
+
+  it('names what is now too large, and does not say that all is as it was', async () => {
+    write('large.txt', 'small\n');
+    const checkpoint = await withStore((api) => api.create({ name: 'Small' }));
+    write('large.txt', 'x'.repeat(20 * 1024 * 1024 + 1));
+    const asked = await answering([], () => run(commands.restore, checkpoint.id));
+    assert.equal(asked[0]?.kind, 'warning');
+    assert.equal(asked[0]?.message, 'Nothing was restored. Not touched: large.txt (too large).');
+    remove('large.txt');
   });
 
   it('tells that there is nothing to redo', async () => {
