@@ -361,6 +361,33 @@ describe('restoring', () => {
     assert.equal(read('keep.txt'), 'two\n');
   });
 
+  it('asks about unsaved notebooks, too', async () => {
+    const notebook = (text: string): string =>
+      JSON.stringify({
+        cells: [{ cell_type: 'markdown', metadata: {}, source: [text] }],
+        metadata: {},
+        nbformat: 4,
+        nbformat_minor: 5,
+      });
+    write('note.ipynb', notebook('then'));
+    const checkpoint = await withStore((api) => api.create({ name: 'Notebook' }));
+    write('note.ipynb', notebook('now'));
+    const document = await vscode.workspace.openNotebookDocument(uri('note.ipynb'));
+    await vscode.window.showNotebookDocument(document);
+    const edit = new vscode.WorkspaceEdit();
+    edit.set(document.uri, [vscode.NotebookEdit.deleteCells(new vscode.NotebookRange(0, 1))]);
+    assert.ok(await vscode.workspace.applyEdit(edit));
+    await eventually(
+      () => document.isDirty,
+      (isDirty) => isDirty,
+      'the notebook is not changed',
+    );
+    const asked = await answering(['Restore', undefined], () => run(commands.restore, checkpoint.id));
+    assert.match(asked[1]?.detail ?? '', /^note\.ipynb\n/);
+    await run('workbench.action.revertAndCloseActiveEditor');
+    remove('note.ipynb');
+  });
+
   it('names what is now too large, and does not say that all is as it was', async () => {
     write('large.txt', 'small\n');
     const checkpoint = await withStore((api) => api.create({ name: 'Small' }));
