@@ -8,6 +8,7 @@ import { runRestore } from './restore-run';
 import { chooseScope, firstScope } from './restore-scope';
 import { countPlan, isEmptyPlan, nothingText, onlyForks, planText } from './restore-text';
 import type { Root } from './root';
+import { requireTrust } from './trust';
 import { settleUnsaved } from './unsaved';
 
 /** Lets the user tick single files; undefined when they gave up. */
@@ -38,6 +39,7 @@ export class RestoreFlow {
 
   /** Asks, restores, reports. Answers false when the user stopped, here and in all that follow. */
   async restore(target: Target, given: PlanOptions = {}): Promise<boolean> {
+    requireTrust();
     const preset = { ...given, scope: given.scope ?? firstScope(target.checkpoint) };
     // An older plan that is still open must not be taken for this one.
     await this.chooser.cancel();
@@ -62,6 +64,7 @@ export class RestoreFlow {
 
   /** Files or folders by name, without the dialog: it was these that were asked for, and it can be undone. */
   async restorePaths(target: Target, paths: string[]): Promise<boolean> {
+    requireTrust();
     const { root, checkpoint } = target;
     const options: PlanOptions = { scope: ['files'], paths };
     const plan = await root.api.plan(checkpoint.id, options);
@@ -77,6 +80,7 @@ export class RestoreFlow {
   }
 
   async undo(root: Root): Promise<boolean> {
+    requireTrust();
     const options = await this.settle(root, () => root.api.planUndo());
     if (options === undefined) return false;
     const operation = (all: RestoreOptions) => root.api.undo(all);
@@ -84,6 +88,7 @@ export class RestoreFlow {
   }
 
   async redo(root: Root): Promise<boolean> {
+    requireTrust();
     const options = await this.settle(root, () => root.api.planRedo());
     if (options === undefined) return false;
     const operation = (all: RestoreOptions) => root.api.redo(all);
@@ -91,6 +96,7 @@ export class RestoreFlow {
   }
 
   async revertTurn({ root, checkpoint }: Target): Promise<boolean> {
+    requireTrust();
     const prompt = shortTitle({ ...checkpoint, title: checkpoint.turn?.prompt ?? checkpoint.title }, 80);
     const answer = await vscode.window.showWarningMessage(
       'Undo what this turn changed?',

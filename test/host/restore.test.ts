@@ -19,6 +19,7 @@ import {
   remove,
   run,
   showFile,
+  untrusted,
   uri,
   withStore,
   write,
@@ -185,10 +186,13 @@ describe('restoring', () => {
     const workspaces = new Workspaces(opener());
     const root = (await workspaces.all()).find(({ name }) => name === 'project');
     assert.ok(root);
-    await work(new RestoreFlow({ choose, cancel: async () => undefined }, log()), root);
-    await workspaces.close();
-    workspaces.dispose();
-    return offered;
+    try {
+      await work(new RestoreFlow({ choose, cancel: async () => undefined }, log()), root);
+      return offered;
+    } finally {
+      await workspaces.close();
+      workspaces.dispose();
+    }
   };
 
   it('restores nothing when nothing is ticked', async () => {
@@ -396,6 +400,21 @@ describe('restoring', () => {
     assert.equal(asked[0]?.kind, 'warning');
     assert.equal(asked[0]?.message, 'Nothing was restored. Not touched: large.txt (too large).');
     remove('large.txt');
+  });
+
+  it('is refused in a folder that is not trusted, whoever calls', async () => {
+    const before = (await safetyPoints()).length;
+    for (const command of [commands.restore, commands.undo, commands.create, commands.pin]) {
+      const [asked] = await answering([undefined], () => untrusted(() => run(command, point.id)));
+      assert.match(asked?.message ?? '', /^This folder is not trusted/);
+      assert.deepEqual(asked?.items, ['Manage Workspace Trust']);
+    }
+    const refused = choosing([], (flow, root) =>
+      untrusted(() => flow.restorePaths({ root, checkpoint: point }, ['README.md'])),
+    );
+    await assert.rejects(refused, { reason: 'untrusted-folder' });
+    assert.equal(read('README.md'), '# Broken\n');
+    assert.equal((await safetyPoints()).length, before);
   });
 
   it('tells that there is nothing to redo', async () => {
