@@ -92,7 +92,6 @@ export const needTrust: ReadonlySet<string> = new Set<CommandId>([
 export const contextKeys = {
   /** Which empty state the tree is in: its welcome views hang on it. */
   state: 'opencodeCheckpoints.state',
-  busy: 'opencodeCheckpoints.busy',
   canUndo: 'opencodeCheckpoints.canUndo',
   canRedo: 'opencodeCheckpoints.canRedo',
   viewAsTree: 'opencodeCheckpoints.viewAsTreeOn',

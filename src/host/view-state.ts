@@ -18,15 +18,10 @@ export const viewState = (workspaces: Workspaces, tree: CheckpointTree): ViewSta
   return tree.total === 0 ? 'empty' : 'ready';
 };
 
-/** Keeps VS Code's context keys in step with what is known. */
+/** Keeps VS Code's context key in step with what is known. */
 export const trackContext = (workspaces: Workspaces, tree: CheckpointTree): vscode.Disposable => {
-  const set = (key: string, value: unknown): void => void vscode.commands.executeCommand('setContext', key, value);
-  const state = (): void => set(contextKeys.state, viewState(workspaces, tree));
-  const busy = (): void => set(contextKeys.busy, workspaces.operation !== null);
+  const state = (): void =>
+    void vscode.commands.executeCommand('setContext', contextKeys.state, viewState(workspaces, tree));
   state();
-  return vscode.Disposable.from(
-    workspaces.onDidChangeRoots(state),
-    tree.onDidList(state),
-    workspaces.onDidChangeOperation(busy),
-  );
+  return vscode.Disposable.from(workspaces.onDidChangeRoots(state), tree.onDidList(state));
 };
