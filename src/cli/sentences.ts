@@ -29,6 +29,7 @@ export const waysOut: Record<CliReason, string> = {
   'no-files': 'Restore without the files, for example `--scope conversation`.',
   'not-in-checkpoint': '`opencode-checkpoints show REF` and `diff REF` name the paths.',
   'untrusted-tree': 'Nothing was written. Restore the other files one by one with `--path`.',
+  'untrusted-folder': 'Nothing was changed. Trust the folder in VS Code first.',
   'remote-failed': 'Nothing here was changed. See that `git ls-remote` reaches it, then try again.',
   'server-unreachable': 'Start `opencode serve`, or name a running one with `--server URL`.',
   'server-failed': "Look into the OpenCode server's log, then try again.",

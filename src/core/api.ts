@@ -48,6 +48,10 @@ export interface WorkspaceApi {
   restore(reference: string, options?: RestoreOptions): Promise<RestoreResult>;
   undo(options?: RestoreOptions): Promise<RestoreResult>;
   redo(options?: RestoreOptions): Promise<RestoreResult>;
+  /** What `undo`, `redo` and `revertTurn` would do with the same options. */
+  planUndo(options?: PlanOptions): Promise<RestorePlan>;
+  planRedo(options?: PlanOptions): Promise<RestorePlan>;
+  planRevertTurn(reference: string, options?: PlanOptions): Promise<RestorePlan>;
   /** What undo and redo would go back to, without doing it. */
   undoState(): Promise<{ undo: Checkpoint | null; redo: Checkpoint | null }>;
   revertTurn(reference: string, options?: RestoreOptions): Promise<RestoreResult>;
@@ -130,7 +134,7 @@ export interface DiffResult {
 
 export interface PlanOptions {
   scope?: RestoreScope[];
-  /** Files or folders, relative to the root. */
+  /** Files or folders, relative to the root; left out: all, an empty list: none. */
   paths?: string[];
   keepUserEdits?: boolean;
   /** Exact paths that stay as they are: what a plan that was agreed to kept, whoever is said to have changed it by now. */

@@ -22,6 +22,7 @@ export const reasons = [
   'no-files',
   'not-in-checkpoint',
   'untrusted-tree',
+  'untrusted-folder',
   'remote-failed',
   'server-unreachable',
   'server-failed',

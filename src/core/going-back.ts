@@ -1,13 +1,22 @@
-import type { RestoreOptions } from './api';
+import type { PlanOptions, RestoreOptions } from './api';
 import type { Activity } from './activity';
 import type { ConversationPort } from './conversation';
 import { CheckpointsError } from './errors';
 import { isWhole } from './files-facet';
 import type { History } from './history';
-import type { Checkpoint, PathReason, RestoreRecord, RestoreResult, RestoreScope, SessionAnchor } from './model';
+import type {
+  Checkpoint,
+  PathReason,
+  RestorePlan,
+  RestoreRecord,
+  RestoreResult,
+  RestoreScope,
+  SessionAnchor,
+} from './model';
+import { covering } from './plan';
 import type { CaptureFacts, SnapshotStore } from './ports';
 import { composeRecord } from './record';
-import type { Restorer, TaskPort } from './restorer';
+import type { PlanJob, Restorer, TaskPort } from './restorer';
 import { revertTurnChanges, turnAround } from './turn-revert';
 import { undoStacks } from './undo';
 
@@ -26,7 +35,7 @@ export class GoingBack {
   constructor(private readonly parts: GoingBackParts) {}
 
   restore(target: Checkpoint, scope: RestoreScope[], options: RestoreOptions): Promise<RestoreResult> {
-    return this.run('restore', target, scope, options);
+    return this.run({ operation: 'restore', target, scope, options });
   }
 
   async undoState(): Promise<{ undo: Checkpoint | null; redo: Checkpoint | null }> {
@@ -35,44 +44,54 @@ export class GoingBack {
   }
 
   async undo(options: RestoreOptions = {}): Promise<RestoreResult> {
-    const { undo } = await this.undoState();
-    if (!undo) throw new CheckpointsError('nothing-to-undo', 'There is no restore to undo.');
-    return this.goBack('undo', undo, options);
+    return this.run(await this.undoJob(options));
+  }
+
+  async planUndo(options: PlanOptions = {}): Promise<RestorePlan> {
+    return this.parts.restorer.plan(await this.undoJob(options));
   }
 
   async redo(options: RestoreOptions = {}): Promise<RestoreResult> {
-    const { redo } = await this.undoState();
-    if (!redo) throw new CheckpointsError('nothing-to-redo', 'There is no undo to redo.');
-    return this.goBack('redo', redo, options);
+    return this.run(await this.redoJob(options));
   }
 
-  private goBack(operation: 'undo' | 'redo', to: Checkpoint, options: RestoreOptions): Promise<RestoreResult> {
+  async planRedo(options: PlanOptions = {}): Promise<RestorePlan> {
+    return this.parts.restorer.plan(await this.redoJob(options));
+  }
+
+  private async undoJob(options: RestoreOptions): Promise<PlanJob> {
+    const { undo } = await this.undoState();
+    if (!undo) throw new CheckpointsError('nothing-to-undo', 'There is no restore to undo.');
+    return this.jobBack('undo', undo, options);
+  }
+
+  private async redoJob(options: RestoreOptions): Promise<PlanJob> {
+    const { redo } = await this.undoState();
+    if (!redo) throw new CheckpointsError('nothing-to-redo', 'There is nothing to redo.');
+    return this.jobBack('redo', redo, options);
+  }
+
+  private jobBack(operation: 'undo' | 'redo', target: Checkpoint, options: RestoreOptions): PlanJob {
     // A task that was not there before the restore is not there after its undo.
-    const scope = (to.restore?.scope ?? ['files']).filter(
+    const scope = (target.restore?.scope ?? ['files']).filter(
       (s) => s !== 'conversation' && (s !== 'task' || this.parts.task),
     );
-    return this.run(operation, to, scope.length > 0 ? scope : ['files'], options, to.restore?.touched ?? null);
+    const only = target.restore?.touched ?? null;
+    return { operation, target, scope: scope.length > 0 ? scope : ['files'], options, only };
   }
 
-  private run(
-    operation: RestoreRecord['operation'],
-    target: Checkpoint,
-    scope: RestoreScope[],
-    options: RestoreOptions,
-    only?: string[] | null,
-  ): Promise<RestoreResult> {
-    return this.parts.activity.during(operation, `Restoring ${target.title}`, async () => {
+  /** `named`: what people called for, where that is not the target itself. */
+  private run(job: PlanJob, named = job.target): Promise<RestoreResult> {
+    const { operation, target } = job;
+    const doing = operation === 'revert-turn' ? 'Reverting' : 'Restoring';
+    return this.parts.activity.during(operation, `${doing} ${named.title}`, async () => {
       const task = (await this.parts.task?.read()) ?? null;
       const session = await this.sessionNow(target);
       const result = await this.parts.restorer.run({
-        operation,
-        target,
-        scope,
-        options,
-        only,
+        ...job,
         compose: (facts) => this.safetyRecord(operation, target, facts, { task, session }),
       });
-      this.parts.activity.announce('restored', [target.id, ...(result.undo ? [result.undo] : [])]);
+      this.parts.activity.announce('restored', [named.id, ...(result.undo ? [result.undo] : [])]);
       return result;
     });
   }
@@ -99,25 +118,32 @@ export class GoingBack {
   }
 
   async revertTurn(reference: string, options: RestoreOptions = {}): Promise<RestoreResult> {
+    const conflicts: PathReason[] = [];
     const target = await this.parts.history.resolve(reference);
+    const result = await this.run(await this.revertJob(target, options, conflicts), target);
+    return { ...result, conflicts: conflicts.filter(({ path }) => covering(options.paths)(path)) };
+  }
+
+  async planRevertTurn(reference: string, options: PlanOptions = {}): Promise<RestorePlan> {
+    const target = await this.parts.history.resolve(reference);
+    return this.parts.restorer.plan(await this.revertJob(target, options, []));
+  }
+
+  /** `conflicts` are those of the last look at the files. */
+  private async revertJob(target: Checkpoint, options: RestoreOptions, conflicts: PathReason[]): Promise<PlanJob> {
     const turn = turnAround(
       target,
       (await this.parts.history.list()).filter((c) => c.origin === null && isWhole(c)).reverse(),
     );
-    return this.parts.activity.during('revert-turn', `Reverting ${target.title}`, async () => {
-      let conflicts: PathReason[] = [];
-      const task = (await this.parts.task?.read()) ?? null;
-      const session = await this.sessionNow(turn.before);
-      const result = await this.parts.restorer.run({
-        operation: 'revert-turn',
-        target: turn.before,
-        scope: ['files'],
-        options,
-        changes: (facts) => revertTurnChanges(this.parts.store, turn, facts, (conflicts = [])),
-        compose: (facts) => this.safetyRecord('revert-turn', turn.before, facts, { task, session }),
-      });
-      this.parts.activity.announce('restored', [target.id, ...(result.undo ? [result.undo] : [])]);
-      return { ...result, conflicts };
-    });
+    return {
+      operation: 'revert-turn',
+      target: turn.before,
+      scope: ['files'],
+      options,
+      changes: (facts) => {
+        conflicts.length = 0;
+        return revertTurnChanges(this.parts.store, turn, facts, conflicts);
+      },
+    };
   }
 }

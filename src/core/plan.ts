@@ -59,6 +59,12 @@ function lies(path: string, reasons: Map<string, string>): string | undefined {
   return undefined;
 }
 
+/** Whether a path lies in what was asked for. Without paths everything does, with none of them nothing. */
+export function covering(paths: readonly string[] | undefined): (path: string) => boolean {
+  if (paths === undefined) return () => true;
+  return (path) => paths.some((one) => one === '' || path === one || path.startsWith(`${one}/`));
+}
+
 export interface FolderPlan {
   make: string[];
   remove: string[];

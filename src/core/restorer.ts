@@ -14,7 +14,7 @@ import type {
   RestoreScope,
   TaskState,
 } from './model';
-import { isMassDelete, planFiles, planFolders } from './plan';
+import { covering, isMassDelete, planFiles, planFolders } from './plan';
 import type { CaptureFacts, FileChange, RecoveryReport, SnapshotStore } from './ports';
 
 /** How many of the newest checkpoints are asked who changed a path last. */
@@ -43,6 +43,9 @@ export interface RestoreJob {
   /** Makes the safety checkpoint's record. */
   compose: (facts: CaptureFacts) => Checkpoint;
 }
+
+/** All that a plan needs: nothing is made for it. */
+export type PlanJob = Omit<RestoreJob, 'compose'>;
 
 interface Planned {
   entries: PlanEntry[];
@@ -73,7 +76,7 @@ export class Restorer {
     private readonly conversation: ConversationPort | null = null,
   ) {}
 
-  async plan(job: Omit<RestoreJob, 'compose'>): Promise<RestorePlan> {
+  async plan(job: PlanJob): Promise<RestorePlan> {
     const { target, scope } = job;
     this.check(job);
     const planned = scope.includes('files')
@@ -106,10 +109,10 @@ export class Restorer {
   }
 
   /** `look`: for people, with the flags that cost reading older checkpoints. */
-  private async planned(job: Omit<RestoreJob, 'compose'>, facts: CaptureFacts, look: boolean): Promise<Planned> {
+  private async planned(job: PlanJob, facts: CaptureFacts, look: boolean): Promise<Planned> {
     const { target, options } = job;
     const paths = options.paths ?? [];
-    const all = job.changes ? await job.changes(facts) : await this.store.diff(facts.tree, target.files.tree, paths);
+    const all = await this.differences(job, facts);
     const only = job.only ? new Set(job.only) : target.files.only && !job.changes ? new Set(target.files.only) : null;
     const changes = only ? all.filter((change) => only.has(change.path)) : all;
     if (paths.length > 0) await this.checkPaths(paths, facts.tree, target.files.tree);
@@ -140,6 +143,12 @@ export class Restorer {
       fileCount,
       hostile: refused.filter(({ hostile }) => hostile),
     };
+  }
+
+  private async differences({ target, options, changes }: PlanJob, facts: CaptureFacts): Promise<FileChange[]> {
+    if (changes) return (await changes(facts)).filter(({ path }) => covering(options.paths)(path));
+    // To the store an empty list means everything.
+    return options.paths?.length === 0 ? [] : this.store.diff(facts.tree, target.files.tree, options.paths);
   }
 
   private async checkPaths(paths: string[], ...trees: string[]): Promise<void> {
@@ -277,11 +286,10 @@ export class Restorer {
     facts: CaptureFacts,
   ): Promise<RestoreResult> {
     const { target, scope, options } = job;
-    const paths = options.paths ?? [];
-    const covers = (path: string): boolean =>
-      paths.length === 0 || paths.some((p) => p === '' || path === p || path.startsWith(`${p}/`));
     const folders =
-      scope.includes('files') && !job.changes ? planFolders(target, facts, covers) : { make: [], remove: [] };
+      scope.includes('files') && !job.changes
+        ? planFolders(target, facts, covering(options.paths))
+        : { make: [], remove: [] };
     const kept = planned.entries.filter((entry) => entry.action === 'keep');
     const skipped = planned.entries.filter((entry) => entry.action === 'skip');
     const applied = {

@@ -258,6 +258,18 @@ export class Workspace implements WorkspaceApi {
     return this.goingBack.revertTurn(reference, options);
   }
 
+  planUndo(options: PlanOptions = {}): Promise<RestorePlan> {
+    return this.goingBack.planUndo(options);
+  }
+
+  planRedo(options: PlanOptions = {}): Promise<RestorePlan> {
+    return this.goingBack.planRedo(options);
+  }
+
+  planRevertTurn(reference: string, options: PlanOptions = {}): Promise<RestorePlan> {
+    return this.goingBack.planRevertTurn(reference, options);
+  }
+
   async rename(reference: string, name: string): Promise<Checkpoint> {
     const clean = cleanName(name);
     return this.edit(reference, (checkpoint) => ({ ...checkpoint, name: clean, title: clean }));

@@ -34,6 +34,8 @@ export interface OpenOptions {
   conversation?: (folder: string, root: string, stored: StoredSessions) => ConversationPort;
   /** The exchange with others; without it there is none. */
   sync?: (parts: SyncParts) => SyncService;
+  /** False leaves a restore that died as it is: nothing in the folder is changed. */
+  recover?: boolean;
   env?: NodeJS.ProcessEnv;
   log?: (message: string) => void;
 }
@@ -62,6 +64,6 @@ export async function openWorkspace(options: OpenOptions): Promise<Workspace> {
       ? ({ resolve, changed }) => options.sync!({ store, config, conversation, resolve, changed })
       : null,
   });
-  await workspace.recover();
+  if (options.recover !== false) await workspace.recover();
   return workspace;
 }

@@ -3,12 +3,13 @@ import type { CreateOptions } from '../core/api';
 import { currentSession } from '../core/current-session';
 import type { Checkpoint, SessionAnchor } from '../core/model';
 import { cleanName } from '../core/titles';
-import { countsInWords, shortTitle } from './labels';
+import { countsInWords, plural, shortTitle } from './labels';
 import { activeRoot } from './picker';
 import { withCancel } from './progress';
 import { Root } from './root';
 import { isTreeNode } from './tree-nodes';
 import type { Services } from './services';
+import { listed, saveAll, unsavedFiles } from './unsaved';
 
 const askName = (value: string, prompt: string): Thenable<string | undefined> =>
   vscode.window.showInputBox({
@@ -79,11 +80,41 @@ const rootsFor = async ({ workspaces }: Services, argument: unknown): Promise<Ro
   return (await vscode.window.showQuickPick(items, { title: 'Create a Checkpoint of' }))?.roots ?? [];
 };
 
-export const createCheckpoint = async (services: Services, argument?: unknown): Promise<Checkpoint | undefined> => {
+const saveFirst = 'Save All and Create';
+const createAnyway = 'Create Anyway';
+
+/** A checkpoint holds what is on disk: where the editors show something else, the user says which it shall be. */
+const settled = async (roots: readonly Root[]): Promise<boolean> => {
+  const dirty = roots.flatMap(unsavedFiles);
+  if (dirty.length === 0) return true;
+  const answer = await vscode.window.showWarningMessage(
+    `${plural(dirty.length, 'file')} ${dirty.length === 1 ? 'has' : 'have'} unsaved changes, which the checkpoint would not hold.`,
+    { modal: true, detail: listed(dirty) },
+    saveFirst,
+    createAnyway,
+  );
+  if (answer !== saveFirst) return answer === createAnyway;
+  const failed = await saveAll(dirty);
+  if (failed.length > 0) {
+    const names = failed.map(({ path }) => path).join(', ');
+    vscode.window.showWarningMessage(`No checkpoint was made: ${names} could not be saved.`);
+  }
+  return failed.length === 0;
+};
+
+const createIn = async (
+  services: Services,
+  roots: readonly Root[],
+  options: CreateOptions,
+): Promise<Checkpoint | undefined> => {
+  if (!(await settled(roots))) return undefined;
   let last: Checkpoint | undefined;
-  for (const root of await rootsFor(services, argument)) last = await create(services, root, { trigger: 'manual' });
+  for (const root of roots) last = await create(services, root, options);
   return last;
 };
+
+export const createCheckpoint = async (services: Services, argument?: unknown): Promise<Checkpoint | undefined> =>
+  createIn(services, await rootsFor(services, argument), { trigger: 'manual' });
 
 export const createNamed = async (services: Services, argument?: unknown): Promise<Checkpoint | undefined> => {
   const roots = await rootsFor(services, argument);
@@ -91,9 +122,7 @@ export const createNamed = async (services: Services, argument?: unknown): Promi
   const given =
     typeof argument === 'string' ? argument : await askName('', 'Named checkpoints are kept until you delete them.');
   if (given === undefined) return undefined;
-  let last: Checkpoint | undefined;
-  for (const root of roots) last = await create(services, root, { trigger: 'manual', name: given.trim() });
-  return last;
+  return createIn(services, roots, { trigger: 'manual', name: given.trim() });
 };
 
 export { askName };

@@ -8,6 +8,7 @@ import { relativeTime } from './relative-time';
 import type { Root } from './root';
 import type { Services } from './services';
 import { isTreeNode } from './tree-nodes';
+import { requireTrust } from './trust';
 
 interface OriginalItem extends vscode.QuickPickItem {
   original: Original;
@@ -41,6 +42,7 @@ export const showOriginals = async (services: Services, argument: unknown): Prom
   const chosen = await pick(title, originals.map(item));
   if (chosen === undefined) return;
   if (chosen === 'clear') {
+    requireTrust();
     await clearOriginals(root.api, found);
     vscode.window.showInformationMessage('First versions are counted from now on.');
     return;
@@ -62,7 +64,7 @@ const item = (original: Original): OriginalItem => {
     original,
     label: `$(file) ${path}`,
     description: [existed ? bytes(size ?? 0) : 'made by the agent', when, now].join(' · '),
-    buttons: [restoreButton],
+    buttons: vscode.workspace.isTrusted ? [restoreButton] : [],
   };
 };
 
@@ -70,7 +72,7 @@ const pick = (title: string, items: OriginalItem[]): Promise<Choice> =>
   new Promise((resolve) => {
     const quickPick = vscode.window.createQuickPick<OriginalItem>();
     Object.assign(quickPick, { title, items, matchOnDescription: true, placeholder: 'Compare with the working file' });
-    quickPick.buttons = [clearButton];
+    quickPick.buttons = vscode.workspace.isTrusted ? [clearButton] : [];
     const end = (answer: Choice): void => {
       resolve(answer);
       quickPick.dispose();

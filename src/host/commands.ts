@@ -10,7 +10,7 @@ import * as session from './actions-session';
 import * as store from './actions-store';
 import * as sync from './actions-sync';
 import * as task from './actions-task';
-import { commands, type CommandId, contextKeys } from './ids';
+import { commands, type CommandId, contextKeys, needTrust } from './ids';
 import { restoreSelectedLines } from './line-restore';
 import { showError } from './notifications';
 import { targetOf } from './picker';
@@ -19,6 +19,7 @@ import { search } from './search';
 import type { Services } from './services';
 import type { TimelineView } from './timeline-view';
 import { isTreeNode } from './tree-nodes';
+import { requireTrust } from './trust';
 
 type Handler = (...args: unknown[]) => unknown;
 
@@ -117,6 +118,7 @@ export const registerCommands = (options: CommandOptions): vscode.Disposable => 
     async (...args) => {
       try {
         services.log.debug(`command ${id}`);
+        if (needTrust.has(id)) requireTrust();
         return await handler(...args);
       } catch (error) {
         // Not awaited: the message stays until somebody reads it, the command is over.

@@ -3,6 +3,7 @@ import type { WorkspaceApi } from '../core/api';
 import { CheckpointsError } from '../core/errors';
 import { programApi, type CheckpointsApi } from '../core/programs';
 import type { Root } from './root';
+import { requireTrust } from './trust';
 import type { Workspaces } from './workspaces';
 
 /** What `activate` returns to other extensions. */
@@ -24,6 +25,9 @@ export const extensionApi = (workspaces: Workspaces): ExtensionApi => {
   };
 };
 
+/** What other extensions can do to files and store. */
+const writes: ReadonlySet<keyof WorkspaceApi> = new Set(['create', 'restore', 'undo', 'redo', 'remove', 'prune']);
+
 /**
  * The extension's own store as others see it: their `close` does not close it, and it outlives a reopening (a folder
  * was added, the store moved) without their noticing.
@@ -44,6 +48,7 @@ const shared = (workspaces: Workspaces, root: Root | undefined): WorkspaceApi =>
   return new Proxy(root.api, {
     get: (target, key: keyof WorkspaceApi) => {
       if (own[key] !== undefined) return own[key];
+      if (writes.has(key)) requireTrust();
       const now = workspaces.current.find((candidate) => candidate.api.root === id)?.api ?? target;
       const value: unknown = Reflect.get(now, key);
       return typeof value === 'function' ? (value.bind(now) as unknown) : value;

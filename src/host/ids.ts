@@ -77,10 +77,21 @@ export const commands = {
 } as const;
 export type CommandId = (typeof commands)[keyof typeof commands];
 
+/** What changes files, the store, sessions or a server, and so waits for trust; `enablement` in package.json says the same. */
+export const needTrust: ReadonlySet<string> = new Set<CommandId>([
+  ...[commands.create, commands.createNamed, commands.restore, commands.undo, commands.redo, commands.revertTurn],
+  ...[commands.restoreFile, commands.restoreFolder, commands.restoreSelectedLines, commands.restoreChange],
+  commands.applyPlan,
+  ...[commands.rename, commands.describe, commands.pin, commands.unpin, commands.delete, commands.clearSession],
+  ...[commands.cleanUp, commands.doctor, commands.forkSession, commands.openSession, commands.startServer],
+  ...[commands.editTask, commands.editTaskRow, commands.addTaskItem, commands.removeTaskItem, commands.restoreTask],
+  ...[commands.installPlugin, commands.backUpNow, commands.restoreSessions, commands.showBackupStatus],
+  ...[commands.push, commands.fetch, commands.export, commands.import],
+]);
+
 export const contextKeys = {
   /** Which empty state the tree is in: its welcome views hang on it. */
   state: 'opencodeCheckpoints.state',
-  busy: 'opencodeCheckpoints.busy',
   canUndo: 'opencodeCheckpoints.canUndo',
   canRedo: 'opencodeCheckpoints.canRedo',
   viewAsTree: 'opencodeCheckpoints.viewAsTreeOn',

@@ -96,6 +96,11 @@ export const advice: Record<Reason, Advice> = {
     sentence: 'This checkpoint came from elsewhere and holds paths that are not safe to write.',
     wayOut: 'Nothing was changed. Restore single files of it instead.',
   },
+  'untrusted-folder': {
+    sentence: 'This folder is not trusted.',
+    wayOut: 'Trust it first.',
+    action: { title: 'Manage Workspace Trust', command: 'workbench.trust.manage' },
+  },
   'remote-failed': {
     sentence: 'The git remote did not do what was asked of it.',
     wayOut: 'Nothing here was changed. See that git reaches it from a terminal, then try again.',

@@ -30,7 +30,7 @@ export type OpenWorkspace = (directory: string) => Promise<Opened>;
 
 /**
  * Opens the store of a folder. Engine and index are loaded on first use: most windows start without them. In a folder
- * that is not trusted no store is made; one that is there already may be looked at.
+ * that is not trusted no store is made; one that is there already may be looked at, and what it has to finish waits.
  */
 export const workspaceOpener = (extension: vscode.Uri, log: vscode.LogOutputChannel): OpenWorkspace => {
   const wasm = join(extension.fsPath, 'dist', 'sql-wasm.wasm');
@@ -44,7 +44,7 @@ export const workspaceOpener = (extension: vscode.Uri, log: vscode.LogOutputChan
   };
   return async (directory) => {
     if (!vscode.workspace.isTrusted && !(await hasStore(directory)))
-      throw new CheckpointsError('not-supported', 'The folder is not trusted: no checkpoints are made for it.');
+      throw new CheckpointsError('untrusted-folder', 'This folder is not trusted: no checkpoints are made for it.');
     const { openWorkspace } = await import('../git/open');
     const { GitSync } = await import('../sync/sync');
     let parts: Parts | undefined;
@@ -65,6 +65,7 @@ export const workspaceOpener = (extension: vscode.Uri, log: vscode.LogOutputChan
         );
       },
       sync: (parts) => new GitSync(parts),
+      recover: vscode.workspace.isTrusted,
       log: (message) => log.info(message),
     });
     if (api.recovered !== null)

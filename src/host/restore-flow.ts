@@ -1,14 +1,14 @@
 import * as vscode from 'vscode';
 import type { PlanOptions, RestoreOptions } from '../core/api';
-import { CheckpointsError } from '../core/errors';
-import type { Checkpoint, RestorePlan } from '../core/model';
+import type { Checkpoint, RestorePlan, RestoreScope } from '../core/model';
 import type { Target } from './diff';
 import { shortTitle } from './labels';
 import { withPatience } from './progress';
 import { runRestore } from './restore-run';
 import { chooseScope, firstScope } from './restore-scope';
-import { countPlan, deletesNamed, isEmptyPlan, onlyForks, planText } from './restore-text';
+import { countPlan, deletesNamed, isEmptyPlan, nothingText, onlyForks, planText } from './restore-text';
 import type { Root } from './root';
+import { requireTrust } from './trust';
 import { settleUnsaved } from './unsaved';
 
 /** Lets the user tick single files; undefined when they gave up. */
@@ -20,6 +20,7 @@ export interface FileChooser {
 
 interface Confirmed {
   options: PlanOptions;
+  scope: readonly RestoreScope[];
   /** The paths that will be written or deleted. */
   touched: string[];
 }
@@ -38,6 +39,7 @@ export class RestoreFlow {
 
   /** Asks, restores, reports. Answers false when the user stopped, here and in all that follow. */
   async restore(target: Target, given: PlanOptions = {}): Promise<boolean> {
+    requireTrust();
     const preset = { ...given, scope: given.scope ?? firstScope(target.checkpoint) };
     // An older plan that is still open must not be taken for this one.
     await this.chooser.cancel();
@@ -65,11 +67,12 @@ export class RestoreFlow {
    * file will go is not what everybody expects of it.
    */
   async restorePaths(target: Target, paths: string[]): Promise<boolean> {
+    requireTrust();
     const { root, checkpoint } = target;
     const options: PlanOptions = { scope: ['files'], paths };
     const plan = await root.api.plan(checkpoint.id, options);
     if (isEmptyPlan(plan)) {
-      vscode.window.showInformationMessage('Nothing to do: it already is as it was at this checkpoint.');
+      sayNothingDone(plan);
       return false;
     }
     if (deletesNamed(plan, paths)) {
@@ -77,7 +80,7 @@ export class RestoreFlow {
       const asked = { modal: true, detail: planText(plan) };
       if ((await vscode.window.showWarningMessage(message, asked, restoreButton)) === undefined) return false;
     }
-    const settled = await unsaved(root, { options, touched: touchedBy(plan) });
+    const settled = await unsaved(root, { options, scope: plan.scope, touched: touchedBy(plan) });
     if (settled === undefined) return false;
     const title = `Restoring from “${shortTitle(checkpoint)}”`;
     const operation = (all: RestoreOptions) => root.api.restore(checkpoint.id, all);
@@ -85,24 +88,23 @@ export class RestoreFlow {
   }
 
   async undo(root: Root): Promise<boolean> {
-    const { undo } = await root.api.undoState();
-    if (undo === null) throw new CheckpointsError('nothing-to-undo', '');
-    const options = await this.settle(root, undo.id);
+    requireTrust();
+    const options = await this.settle(root, () => root.api.planUndo());
     if (options === undefined) return false;
     const operation = (all: RestoreOptions) => root.api.undo(all);
     return runRestore({ root, title: 'Undoing the last restore', done: 'Undone', options, operation }, this.log);
   }
 
   async redo(root: Root): Promise<boolean> {
-    const { redo } = await root.api.undoState();
-    if (redo === null) throw new CheckpointsError('nothing-to-redo', '');
-    const options = await this.settle(root, redo.id);
+    requireTrust();
+    const options = await this.settle(root, () => root.api.planRedo());
     if (options === undefined) return false;
     const operation = (all: RestoreOptions) => root.api.redo(all);
     return runRestore({ root, title: 'Redoing the restore', done: 'Redone', options, operation }, this.log);
   }
 
   async revertTurn({ root, checkpoint }: Target): Promise<boolean> {
+    requireTrust();
     const prompt = shortTitle({ ...checkpoint, title: checkpoint.turn?.prompt ?? checkpoint.title }, 80);
     const answer = await vscode.window.showWarningMessage(
       'Undo what this turn changed?',
@@ -119,16 +121,16 @@ export class RestoreFlow {
       'Revert Turn',
     );
     if (answer === undefined) return false;
-    const options = await this.settle(root, checkpoint.id);
+    const options = await this.settle(root, () => root.api.planRevertTurn(checkpoint.id));
     if (options === undefined) return false;
     const operation = (all: RestoreOptions) => root.api.revertTurn(checkpoint.id, all);
     return runRestore({ root, title: 'Reverting the turn', done: 'Reverted', options, operation }, this.log);
   }
 
   /** Undo and its like need no dialog of their own, but unsaved editors are asked about all the same. */
-  private async settle(root: Root, reference: string): Promise<RestoreOptions | undefined> {
-    const plan = await root.api.plan(reference, { scope: ['files'] });
-    return unsaved(root, { options: {}, touched: touchedBy(plan) });
+  private async settle(root: Root, look: () => Promise<RestorePlan>): Promise<RestoreOptions | undefined> {
+    const plan = await withPatience('Looking at what would change', look);
+    return unsaved(root, { options: {}, scope: plan.scope, touched: touchedBy(plan) });
   }
 
   /** The dialog: counts first; "Choose…" for facets and single files, then the counts again. */
@@ -137,12 +139,13 @@ export class RestoreFlow {
     let options = first;
     for (;;) {
       const plan = await withPatience('Looking at what would change', () => root.api.plan(checkpoint.id, options));
-      const { yours, unsure, write, delete: deleted } = countPlan(plan);
+      const { yours, unsure, write, delete: deleted, keep } = countPlan(plan);
       const mine = yours + unsure;
       const empty = isEmptyPlan(plan);
-      const choosable = checkpoint.session !== null || checkpoint.task !== null || plan.entries.length > 1;
+      const files = keep > 0 || write + deleted > 1;
+      const choosable = checkpoint.session !== null || checkpoint.task !== null || files;
       if (empty && !choosable) {
-        vscode.window.showInformationMessage('Nothing to do: the files already are as they were at this checkpoint.');
+        sayNothingDone(plan);
         return undefined;
       }
       const confirmButton = onlyForks(plan) ? forkButton : restoreButton;
@@ -154,11 +157,12 @@ export class RestoreFlow {
         ...(mine > 0 && mine < write + deleted ? [keepMineButton] : []),
         ...(choosable ? [chooseButton] : []),
       );
-      if (answer === confirmButton) return { options, touched: touchedBy(plan) };
+      if (answer === confirmButton) return { options, scope: plan.scope, touched: touchedBy(plan) };
       if (answer === keepMineButton)
         return {
           // By name: when the agent is stopped for the restore, who changed what may look different.
           options: { ...options, keep: touchedBy(plan, isMine) },
+          scope: plan.scope,
           touched: touchedBy(plan, (entry) => !isMine(entry)),
         };
       if (answer !== chooseButton) return undefined;
@@ -168,14 +172,30 @@ export class RestoreFlow {
         options = { scope };
         continue;
       }
-      const files = await root.api.plan(checkpoint.id, { scope: ['files'] });
-      const paths = await this.chooser.choose(target, files);
-      if (paths === undefined) return undefined;
+      const all = await root.api.plan(checkpoint.id, { scope: ['files'], paths: first.paths });
+      const paths = await this.chooser.choose(target, all);
       // The user has just looked at each file: asking once more would be nagging.
-      return { options: { scope, paths }, touched: paths };
+      return paths === undefined ? undefined : ticked(scope, paths);
     }
   }
 }
+
+/** Without a tick no file is restored, only what else was asked for. */
+const ticked = (scope: RestoreScope[], paths: string[]): Confirmed | undefined => {
+  if (paths.length > 0) return { options: { scope, paths }, scope, touched: paths };
+  const others = withoutFiles(scope);
+  if (others.length > 0) return { options: { scope: others }, scope: others, touched: [] };
+  vscode.window.showInformationMessage('Nothing is ticked: no file was restored.');
+  return undefined;
+};
+
+const withoutFiles = (scope: readonly RestoreScope[]): RestoreScope[] => scope.filter((facet) => facet !== 'files');
+
+/** What is left although it differs is worth more than a note. */
+const sayNothingDone = (plan: RestorePlan): void => {
+  if (plan.entries.length > 0) vscode.window.showWarningMessage(nothingText(plan));
+  else vscode.window.showInformationMessage(nothingText(plan));
+};
 
 /** A prompt's checkpoint is titled after the prompt and lies before it: "Restore “Rename it”?" would be read as the opposite. */
 const doing = (plan: RestorePlan, { trigger }: Checkpoint, paths: readonly string[] = []): string => {
@@ -203,14 +223,15 @@ const touchedBy = (
     .map((entry) => entry.path);
 
 /** The options with the files of unsaved editors settled; undefined when the user stopped. */
-const unsaved = async (root: Root, { options, touched }: Confirmed): Promise<RestoreOptions | undefined> => {
+const unsaved = async (root: Root, { options, scope, touched }: Confirmed): Promise<RestoreOptions | undefined> => {
   const answer = await settleUnsaved(root, new Set(touched));
   if (!answer.go) return undefined;
   if (answer.keepOut.length === 0) return options;
-  const paths = touched.filter((path) => !answer.keepOut.includes(path));
-  if (paths.length > 0) return { ...options, paths };
-  const scope = (options.scope ?? ['files']).filter((facet) => facet !== 'files');
-  if (scope.length > 0) return { scope };
+  // By name, which every operation heeds: undo, redo and the revert of a turn have their own paths.
+  const kept = { ...options, keep: [...(options.keep ?? []), ...answer.keepOut] };
+  if (touched.some((path) => !answer.keepOut.includes(path))) return kept;
+  const others = withoutFiles(scope);
+  if (others.length > 0) return { ...kept, scope: others };
   vscode.window.showInformationMessage('Nothing was restored: all files in question have unsaved changes.');
   return undefined;
 };

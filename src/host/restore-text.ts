@@ -35,6 +35,27 @@ export const isEmptyPlan = (plan: RestorePlan): boolean => {
 export const deletesNamed = (plan: RestorePlan, paths: readonly string[]): boolean =>
   plan.entries.some(({ path, action }) => action === 'delete' && paths.includes(path));
 
+/** Differs from the checkpoint and is not touched all the same. */
+const left = (plan: RestorePlan): string[] =>
+  plan.entries
+    .filter(({ action }) => action === 'keep' || action === 'skip')
+    .map(({ path, reason = '' }) => `${path} (${reasonWords[reason] ?? reason})`);
+
+const reasonWords: Record<string, string> = {
+  uncertain: 'not known as it was then',
+  'too-large': 'too large',
+};
+
+const some = (names: readonly string[], limit: number): string[] =>
+  names.length > limit ? [...names.slice(0, limit), `and ${names.length - limit} more`] : [...names];
+
+/** For a plan that touches no file. */
+export const nothingText = (plan: RestorePlan): string => {
+  const names = left(plan);
+  if (names.length > 0) return `Nothing was restored. Not touched: ${some(names, 3).join(', ')}.`;
+  return 'Nothing to do: the files already are as they were at this checkpoint.';
+};
+
 /** Nothing but a new session: files and task are left alone. */
 export const onlyForks = (plan: RestorePlan): boolean => plan.scope.length === 1 && plan.scope[0] === 'conversation';
 
@@ -42,13 +63,15 @@ export const planText = (plan: RestorePlan): string => {
   const { write, delete: deleted, keep, skip, yours, unsure } = countPlan(plan);
   const lines: string[] = [];
   if (plan.scope.includes('files')) {
-    if (write + deleted === 0) lines.push('The files already are as they were then.');
+    if (plan.entries.length === 0) lines.push('The files already are as they were then.');
+    else if (write + deleted === 0) lines.push('No file will be changed. Not touched:', ...some(left(plan), 10));
     if (write > 0) lines.push(`${plural(write, 'file')} will be written.`);
     if (deleted > 0) lines.push(`${plural(deleted, 'file')} made since then will be deleted.`);
     if (yours > 0) lines.push(yoursText(yours, write + deleted));
     if (unsure > 0) lines.push(`${plural(unsure, 'file')} changed while an agent was at work on others: maybe by you.`);
-    if (keep > 0) lines.push(`${plural(keep, 'file')} will be left as ${keep === 1 ? 'it is' : 'they are'} now.`);
-    if (skip > 0) lines.push(`${plural(skip, 'path')} cannot be restored and will be skipped.`);
+    if (keep > 0 && write + deleted > 0)
+      lines.push(`${plural(keep, 'file')} will be left as ${keep === 1 ? 'it is' : 'they are'} now.`);
+    if (skip > 0 && write + deleted > 0) lines.push(`${plural(skip, 'path')} cannot be restored and will be skipped.`);
   }
   if (plan.conversation !== undefined) {
     const { messageCount, currentCount } = plan.conversation;
@@ -61,6 +84,7 @@ export const planText = (plan: RestorePlan): string => {
 
 const promise = (plan: RestorePlan): string => {
   if (onlyForks(plan)) return 'Your files are left as they are.';
+  if (isEmptyPlan(plan) && countPlan(plan).keep > 0) return '“Choose…” restores what you tick all the same.';
   if (isEmptyPlan(plan)) return '“Choose…” brings back the conversation or the task of that moment, where it has them.';
   return 'A safety checkpoint is made first: you can undo this.';
 };

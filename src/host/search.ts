@@ -110,7 +110,7 @@ const find = async ({ workspaces }: Services, text: string): Promise<CheckpointI
     .map((target) => ({
       ...checkpointItem(target, roots.length > 1),
       alwaysShow: true,
-      buttons: [compareButton, revealButton, restoreButton],
+      buttons: [compareButton, revealButton, ...(vscode.workspace.isTrusted ? [restoreButton] : [])],
     }));
   const [problem] = unknown;
   if (problem !== undefined && items[0] !== undefined) items[0].detail = `“${problem}” is no filter and was left out`;

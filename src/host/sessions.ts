@@ -21,7 +21,7 @@ export class Sessions {
   async gateway(): Promise<SessionGateway> {
     // What an untrusted folder configures could start programs.
     if (!vscode.workspace.isTrusted)
-      throw new CheckpointsError('not-supported', 'The folder is not trusted: OpenCode is not started for it.');
+      throw new CheckpointsError('untrusted-folder', 'This folder is not trusted: OpenCode is not started for it.');
     const gateway = await (await this.connect()).gateway();
     this.connected.fire();
     return gateway;

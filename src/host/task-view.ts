@@ -6,6 +6,7 @@ import { firstLine } from './labels';
 import { fullTime, relativeTime } from './relative-time';
 import type { Root } from './root';
 import { isStep, listNames, statusNames, textNames, tickItem, type ListField, type TextField } from './task-model';
+import { requireTrust } from './trust';
 import type { Workspaces } from './workspaces';
 
 /** A row of the task view; commands get these as arguments. */
@@ -148,13 +149,18 @@ export class TaskView implements vscode.TreeDataProvider<TaskNode>, vscode.Dispo
   }
 
   private async tick(items: ReadonlyArray<[TaskNode, vscode.TreeItemCheckboxState]>): Promise<void> {
-    for (const [node, state] of items) {
-      if (node.type !== 'taskItem') continue;
-      const { root, field, index, text } = node;
-      const done = state === vscode.TreeItemCheckboxState.Checked;
-      await root.task.save(root.api, tickItem(await root.task.read(), field, index, text, done));
+    try {
+      requireTrust();
+      for (const [node, state] of items) {
+        if (node.type !== 'taskItem') continue;
+        const { root, field, index, text } = node;
+        const done = state === vscode.TreeItemCheckboxState.Checked;
+        await root.task.save(root.api, tickItem(await root.task.read(), field, index, text, done));
+      }
+    } finally {
+      // A tick that was refused or failed is taken back, too.
+      this.refresh();
     }
-    this.refresh();
   }
 
   /** The agent's plugin and the command line save the task too; other tools write into the exported files. */

@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 import { CheckpointsError } from '../core/errors';
 import type { CheckpointId } from '../core/model';
 import type { DetailsSource, TimelineBackend, TimelineSource } from '../protocol/connect';
-import type { ActionResult, FindQuery, TimelineAction } from '../protocol/timeline';
+import type { ActionResult, FindQuery, NoticeAction, TimelineAction } from '../protocol/timeline';
 import { comparePair, comparePrevious, compareSessionStart, compareTurn, previousOf } from './actions-compare';
 import { openSessionOf, startServer } from './actions-session';
 import { copyId, describe, removeTargets, rename, setPinned } from './actions-edit';
@@ -16,6 +16,7 @@ import { reveal } from './search';
 import type { Services } from './services';
 import { timelineNotices } from './timeline-notices';
 import { sessionsOf } from './tree';
+import { requireTrust } from './trust';
 
 /** Between two attempts to open what could not be opened: each of them makes the page ask again. */
 const patience = 3000;
@@ -88,7 +89,8 @@ export class HostTimeline implements TimelineBackend {
   private async perform(workspace: string | null, action: TimelineAction): Promise<unknown> {
     const { services } = this;
     const at = (id: CheckpointId): Promise<Target> => this.target(workspace, id);
-    if ('id' in action || 'ids' in action || 'from' in action || action.type === 'create') requireTrust(action.type);
+    // Buttons of the page are not greyed by VS Code's own rules.
+    if (!viewing.has(action.type === 'notice' ? action.action : action.type)) requireTrust();
     switch (action.type) {
       case 'restore': {
         const { type: _type, id, ...options } = action;
@@ -176,7 +178,8 @@ export class HostTimeline implements TimelineBackend {
 
 const idOf = (root: Root): string => root.api.root;
 
-const viewing = new Set<TimelineAction['type']>([
+/** What may be done in an untrusted folder, the buttons of notices among it. */
+const viewing = new Set<TimelineAction['type'] | NoticeAction>([
   'compareWorking',
   'comparePrevious',
   'compareSessionStart',
@@ -187,16 +190,10 @@ const viewing = new Set<TimelineAction['type']>([
   'openFile',
   'copyId',
   'reveal',
+  'openFolder',
+  'openSettings',
+  'showLog',
 ]);
-
-/** Buttons of the page are not greyed by VS Code's own rules, so an untrusted folder is refused here. */
-const requireTrust = (type: TimelineAction['type']): void => {
-  if (!vscode.workspace.isTrusted && !viewing.has(type))
-    throw new CheckpointsError(
-      'not-supported',
-      'This folder is not trusted: checkpoints can be looked at, not made or restored.',
-    );
-};
 
 const sayWhenSame = (differs: boolean): void => {
   if (!differs)

@@ -4,30 +4,58 @@ import type { Root } from './root';
 
 export type UnsavedAnswer = { go: true; keepOut: string[] } | { go: false };
 
+export interface UnsavedFile {
+  path: string;
+  /** False when it stays unsaved: a conflict on disk, say. */
+  save(): Thenable<boolean>;
+}
+
 const save = 'Save and Continue';
+
+/** Files of this root with unsaved changes, whichever kind of editor holds them. */
+export const unsavedFiles = (root: Root): UnsavedFile[] => {
+  const found = new Map<string, UnsavedFile>();
+  const add = (uri: vscode.Uri, saved: UnsavedFile['save']): void => {
+    const path = uri.scheme === 'file' ? root.toRelative(uri) : undefined;
+    if (path !== undefined && !found.has(path)) found.set(path, { path, save: saved });
+  };
+  for (const document of [...vscode.workspace.textDocuments, ...vscode.workspace.notebookDocuments])
+    if (document.isDirty) add(document.uri, () => document.save());
+  // Custom editors have no document here, and a notebook may have only its tab yet.
+  for (const { isDirty, input } of vscode.window.tabGroups.all.flatMap((group) => group.tabs))
+    if (isDirty && (input instanceof vscode.TabInputCustom || input instanceof vscode.TabInputNotebook))
+      add(input.uri, async () => (await vscode.workspace.save(input.uri)) !== undefined);
+  return [...found.values()];
+};
+
+/** Up to ten, a line each. */
+export const listed = (files: readonly UnsavedFile[]): string =>
+  [...files.slice(0, 10).map(({ path }) => path), ...(files.length > 10 ? [`and ${files.length - 10} more`] : [])].join(
+    '\n',
+  );
+
+/** Answers with those that could not be saved. */
+export const saveAll = async (files: readonly UnsavedFile[]): Promise<UnsavedFile[]> => {
+  const saved = await Promise.all(files.map((file) => file.save()));
+  return files.filter((_, index) => saved[index] !== true);
+};
 
 /** Unsaved editors of files that are about to change: the user saves them, leaves them out, or stops. */
 export const settleUnsaved = async (root: Root, paths: ReadonlySet<string>): Promise<UnsavedAnswer> => {
-  const dirty = vscode.workspace.textDocuments.filter((document) => {
-    const relative = document.isDirty && document.uri.scheme === 'file' ? root.toRelative(document.uri) : undefined;
-    return relative !== undefined && paths.has(relative);
-  });
+  const dirty = unsavedFiles(root).filter(({ path }) => paths.has(path));
   if (dirty.length === 0) return { go: true, keepOut: [] };
-  const names = dirty.map((document) => root.toRelative(document.uri) ?? document.fileName);
   const keep = dirty.length === 1 ? 'Leave It Out' : 'Leave Them Out';
-  const list = [...names.slice(0, 10), ...(names.length > 10 ? [`and ${names.length - 10} more`] : [])].join('\n');
   const answer = await vscode.window.showWarningMessage(
     `${plural(dirty.length, 'file')} with unsaved changes would be overwritten.`,
     {
       modal: true,
-      detail: `${list}\n\nWhat you save now goes into the safety checkpoint, so that an undo brings it back.`,
+      detail: `${listed(dirty)}\n\nWhat you save now goes into the safety checkpoint, so that an undo brings it back.`,
     },
     save,
     keep,
   );
-  if (answer === keep) return { go: true, keepOut: names };
-  if (answer !== save) return { go: false };
-  // What cannot be saved (a conflict on disk, say) is the user's to solve: it stays out.
-  const saved = await Promise.all(dirty.map((document) => document.save()));
-  return { go: true, keepOut: names.filter((_, index) => saved[index] !== true) };
+  if (answer !== save && answer !== keep) return { go: false };
+  // What cannot be saved is the user's to solve: it stays out.
+  const out = answer === keep ? dirty : await saveAll(dirty);
+  return { go: true, keepOut: out.map(({ path }) => path) };
 };

@@ -33,18 +33,12 @@ export const trackContext = (
   tree: CheckpointTree,
   treeView: Pick<vscode.TreeView<unknown>, 'message'>,
 ): vscode.Disposable => {
-  const set = (key: string, value: unknown): void => void vscode.commands.executeCommand('setContext', key, value);
   const state = (): void => {
-    set(contextKeys.state, viewState(workspaces, tree));
+    void vscode.commands.executeCommand('setContext', contextKeys.state, viewState(workspaces, tree));
     // Where no folder could be opened the welcome view speaks.
     const some = workspaces.current.length > 0;
     treeView.message = some && workspaces.failed.length > 0 ? failedFolders(workspaces).join('\n') : undefined;
   };
-  const busy = (): void => set(contextKeys.busy, workspaces.operation !== null);
   state();
-  return vscode.Disposable.from(
-    workspaces.onDidChangeRoots(state),
-    tree.onDidList(state),
-    workspaces.onDidChangeOperation(busy),
-  );
+  return vscode.Disposable.from(workspaces.onDidChangeRoots(state), tree.onDidList(state));
 };

@@ -42,7 +42,7 @@ const actions: ActionReaders = {
     type: 'restore',
     id: id(f['id']),
     ...(f['scope'] === undefined ? {} : { scope: list(scope)(f['scope']) }),
-    ...(f['paths'] === undefined ? {} : { paths: list(path)(f['paths']) }),
+    ...(f['paths'] === undefined ? {} : { paths: some(path)(f['paths']) }),
   }),
   revertTurn: (f) => ({ type: 'revertTurn', id: id(f['id']) }),
   compareWorking: (f) => ({ type: 'compareWorking', id: id(f['id']) }),
@@ -137,4 +137,13 @@ const list =
   (value: unknown): T[] => {
     if (!Array.isArray(value)) throw bad('not a list');
     return value.map(read);
+  };
+
+/** None at all is no request: the page leaves the list out when it means everything. */
+const some =
+  <T>(read: (value: unknown) => T) =>
+  (value: unknown): T[] => {
+    const values = list(read)(value);
+    if (values.length === 0) throw bad('an empty list');
+    return values;
   };

@@ -142,6 +142,25 @@ describe('a process that dies', () => {
     expect([...outcomes].sort()).toEqual(['finished', 'none', 'rolled-back']);
   });
 
+  it('in a restore is left as it is where nothing may be changed, and finished later', async () => {
+    const { box, old, fresh, reset } = await twoStates();
+    const log = join(box.home, '..', 'calls');
+    await processes.run(box, ['restore', 'old'], { FAULT_AT: '999999', FAULT_UNDER: box.root, FAULT_LOG: log });
+    const calls = Number(readFileSync(log, 'utf8').trim().split('\n').at(-1));
+    reset();
+    const died = { FAULT_AT: String(calls - 2), FAULT_UNDER: box.root };
+    expect((await processes.run(box, ['restore', 'old'], died)).signal).toBe('SIGKILL');
+    const half = picture(box.root);
+    expect(half).not.toEqual(old);
+    expect(half).not.toEqual(fresh);
+    const looking = await box.open({ task, recover: false });
+    expect((await looking.list()).map((c) => c.name)).toContain('old');
+    expect([looking.recovered, picture(box.root)]).toEqual([null, half]);
+    await looking.close();
+    expect((await box.open({ task })).recovered?.outcome).toBe('finished');
+    expect(picture(box.root)).toEqual(old);
+  });
+
   it('in a restore of many files, which are moved aside first', async () => {
     const box = sandbox();
     box.sh('mkdir many && for i in $(seq 80); do echo old $i > many/$i.txt; done');

@@ -78,6 +78,22 @@ describe('restore', () => {
     expect(await reasonOf(workspace.restore('then', { paths: ['nowhere'] }))).toBe('not-in-checkpoint');
   });
 
+  it('of no path touches no file, and no folder', async () => {
+    const box = sandbox();
+    box.write('a.txt', 'old');
+    mkdirSync(join(box.root, 'hollow'));
+    const workspace = await box.open();
+    await workspace.create({ name: 'then' });
+    box.write('a.txt', 'new');
+    box.write('made.txt', 'made');
+    box.sh('rmdir hollow && mkdir made');
+    const now = picture(box.root);
+    expect((await workspace.plan('then', { paths: [] })).entries).toEqual([]);
+    const result = await workspace.restore('then', { paths: [] });
+    expect([result.restored, result.deleted]).toEqual([[], []]);
+    expect(picture(box.root)).toEqual(now);
+  });
+
   it('never follows a folder that was swapped for a link out of the root', async () => {
     const box = sandbox();
     box.write('d/f.txt', 'inside');
@@ -194,6 +210,23 @@ describe('restore', () => {
     expectState(2);
   });
 
+  it('plans an undo and a redo of what they touch, and of nothing else', async () => {
+    const box = sandbox();
+    for (const path of ['a.txt', 'b.txt', 'other.txt']) box.write(path, 'old');
+    const workspace = await box.open();
+    await workspace.create({ name: 'then' });
+    for (const path of ['a.txt', 'b.txt']) box.write(path, 'new');
+    await workspace.restore('then', { paths: ['a.txt'] });
+    for (const path of ['b.txt', 'other.txt']) box.write(path, 'since');
+    const now = picture(box.root);
+    expect((await workspace.planUndo()).entries.map(({ path }) => path)).toEqual(['a.txt']);
+    expect(picture(box.root)).toEqual(now);
+    expect(await reasonOf(workspace.planRedo())).toBe('nothing-to-redo');
+    expect((await workspace.undo()).restored).toEqual(['a.txt']);
+    expect((await workspace.planRedo()).entries.map(({ path }) => path)).toEqual(['a.txt']);
+    expect((await workspace.redo()).restored).toEqual(['a.txt']);
+  });
+
   it("keeps the user's edits when asked, and tells them from the agent's", async () => {
     const box = sandbox();
     for (const name of ['agent', 'user', 'both']) box.write(`${name}.txt`, 'old');
@@ -286,6 +319,48 @@ describe('a large change', () => {
 });
 
 describe('revert-turn', () => {
+  /** A turn that wrote two files and made one; a person changed another since. */
+  const afterTurn = async () => {
+    const box = sandbox();
+    for (const path of ['a.txt', 'b.txt', 'other.txt']) box.write(path, 'old');
+    const workspace = await box.open();
+    const one = { session: session('ses_1'), turn: turn(1) };
+    await workspace.create({ ...one, trigger: 'turn' });
+    box.write('a.txt', 'turn');
+    const inside = await workspace.create({ ...one, trigger: 'tool' });
+    box.write('b.txt', 'turn');
+    box.write('made.txt', 'turn');
+    await workspace.create({ ...one, trigger: 'idle' });
+    box.write('other.txt', 'mine');
+    return { box, workspace, inside };
+  };
+
+  it('leaves out what it is told to keep, and what lies in no path it is given', async () => {
+    const { box, workspace, inside } = await afterTurn();
+    const kept = await workspace.revertTurn(inside.id, { keep: ['a.txt'] });
+    expect([kept.restored, kept.deleted]).toEqual([['b.txt'], ['made.txt']]);
+    expect(kept.kept).toEqual([{ path: 'a.txt', reason: 'yours' }]);
+    await workspace.undo();
+    box.write('b.txt', 'a conflict');
+    const result = await workspace.revertTurn(inside.id, { paths: ['a.txt'] });
+    expect([result.restored, result.deleted, result.conflicts]).toEqual([['a.txt'], [], []]);
+    expect(readFileSync(join(box.root, 'made.txt'), 'utf8')).toBe('turn');
+  });
+
+  it('is planned as it is done, from any point of the turn', async () => {
+    const { box, workspace, inside } = await afterTurn();
+    const before = picture(box.root);
+    const plan = await workspace.planRevertTurn(inside.id);
+    expect(plan.entries.map(({ path, action }) => [path, action])).toEqual([
+      ['a.txt', 'write'],
+      ['b.txt', 'write'],
+      ['made.txt', 'delete'],
+    ]);
+    expect(picture(box.root)).toEqual(before);
+    const { restored, deleted } = await workspace.revertTurn(inside.id);
+    expect([restored, deleted]).toEqual([['a.txt', 'b.txt'], ['made.txt']]);
+  });
+
   it('undoes one turn, keeps what came after it, and reports conflicts', async () => {
     const box = sandbox();
     const lines = Array.from({ length: 12 }, (_, i) => `line ${i}`);

@@ -2,7 +2,7 @@ import * as assert from 'node:assert/strict';
 import * as vscode from 'vscode';
 import type { ExtensionApi } from '../../src/host/extension-api';
 import { extensionId } from '../../src/host/ids';
-import { activate, eventually, project, read, second, withStore, write } from './helpers';
+import { activate, eventually, project, read, second, untrusted, withStore, write } from './helpers';
 
 describe('API for other extensions', () => {
   let api: ExtensionApi;
@@ -55,6 +55,16 @@ describe('API for other extensions', () => {
     );
     for (const end of ends) end();
     write('README.md', '# Sample\n');
+  });
+
+  it('only looks where the folder is not trusted', async () => {
+    const made = await api.save('Here');
+    await untrusted(async () => {
+      assert.equal((await api.get(made.id))?.id, made.id);
+      for (const work of [() => api.save(), () => api.restore(made.id), () => api.undo(), () => api.delete(made.id)])
+        await assert.rejects(work(), { reason: 'untrusted-folder' });
+    });
+    await api.delete(made.id);
   });
 
   it('stays open when a caller closes it', async () => {

@@ -178,5 +178,17 @@ export const answering = async (answers: Answer[], work: () => Thenable<unknown>
   return asked;
 };
 
+/** As in a window whose folder is not trusted: a window of its own for it is in the browser tests. */
+export const untrusted = async <T>(work: () => Thenable<T>): Promise<T> => {
+  const original = Object.getOwnPropertyDescriptor(vscode.workspace, 'isTrusted');
+  assert.ok(original);
+  Object.defineProperty(vscode.workspace, 'isTrusted', { configurable: true, get: () => false });
+  try {
+    return await work();
+  } finally {
+    Object.defineProperty(vscode.workspace, 'isTrusted', original);
+  }
+};
+
 export const run = <T>(command: string, ...args: unknown[]): Thenable<T> =>
   vscode.commands.executeCommand<T>(command, ...args);

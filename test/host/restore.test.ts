@@ -2,6 +2,8 @@ import * as assert from 'node:assert/strict';
 import * as vscode from 'vscode';
 import type { Checkpoint } from '../../src/core/model';
 import { commands } from '../../src/host/ids';
+import { RestoreFlow, type FileChooser } from '../../src/host/restore-flow';
+import type { Root } from '../../src/host/root';
 import type { FileNode, FolderNode } from '../../src/host/tree-nodes';
 import { nothingUri } from '../../src/host/uris';
 import { Workspaces } from '../../src/host/workspaces';
@@ -12,11 +14,13 @@ import {
   closeEditors,
   eventually,
   exists,
+  log,
   opener,
   read,
   remove,
   run,
   showFile,
+  untrusted,
   uri,
   withStore,
   write,
@@ -170,6 +174,61 @@ describe('restoring', () => {
     assert.equal(asked[1]?.message, 'Restored: 1 file written, 1 deleted.');
   });
 
+  /** A restore whose plan is answered with these ticks; what the plan offered is answered. */
+  const choosing = async (
+    ticks: string[],
+    work: (flow: RestoreFlow, root: Root) => Promise<unknown>,
+  ): Promise<string[]> => {
+    const offered: string[] = [];
+    const choose: FileChooser['choose'] = async (_target, { entries }) => {
+      offered.push(...entries.map(({ path }) => path));
+      return ticks;
+    };
+    const workspaces = new Workspaces(opener());
+    const root = (await workspaces.all()).find(({ name }) => name === 'project');
+    assert.ok(root);
+    try {
+      await work(new RestoreFlow({ choose, cancel: async () => undefined }, log()), root);
+      return offered;
+    } finally {
+      await workspaces.close();
+      workspaces.dispose();
+    }
+  };
+
+  it('restores nothing when nothing is ticked', async () => {
+    const before = (await safetyPoints()).length;
+    const asked = await answering(['Choose…'], () =>
+      choosing([], (flow, root) => flow.restore({ root, checkpoint: point })),
+    );
+    assert.equal(asked[1]?.message, 'Nothing is ticked: no file was restored.');
+    assert.equal(read('README.md'), '# Broken\n');
+    assert.equal(exists('later.txt'), true);
+    assert.equal((await safetyPoints()).length, before);
+  });
+
+  it('restores the task alone when it is chosen and no file is ticked', async () => {
+    const checkpoint = await withStore((api) => api.create({ name: 'With a task', task: { title: 'Then' } }));
+    write('README.md', '# Later\n');
+    const both = (items: readonly unknown[]) => items.filter((item) => /Files|Task/.test(JSON.stringify(item)));
+    const asked = await answering(['Choose…', both], () =>
+      choosing([], (flow, root) => flow.restore({ root, checkpoint })),
+    );
+    assert.equal(asked[2]?.message, 'Restored: task state brought back.');
+    assert.equal(read('README.md'), '# Later\n');
+    await answering([], () => run(commands.undo));
+  });
+
+  it('offers only what was asked for when files are chosen', async () => {
+    const given = { scope: ['files' as const], paths: ['README.md', 'later.txt'] };
+    write('keep.txt', 'two\n');
+    let offered: string[] = [];
+    await answering(['Choose…'], async () => {
+      offered = await choosing([], (flow, root) => flow.restore({ root, checkpoint: point }, given));
+    });
+    assert.deepEqual(offered, ['README.md', 'later.txt']);
+  });
+
   it('gives up when the plan is cancelled', async () => {
     const restored = answering(['Choose…'], () => run(commands.restore, point.id));
     await new Promise((resolve) => setTimeout(resolve, 1500));
@@ -313,6 +372,92 @@ describe('restoring', () => {
     assert.match(asked[1]?.message ?? '', /^Reverted: 1 file written/);
     assert.equal(read('README.md'), '# Broken\n');
     assert.equal(read('keep.txt'), 'by turn two\n');
+  });
+
+  it('leaves unsaved editors out of a turn that is reverted, from any point of it', async () => {
+    const session = { id: 'ses_dirty', messageId: null, messageCount: 0, title: 'Turn', parent: null };
+    const turn = { number: 1, prompt: 'Do', model: null, agent: null, cost: null, tokens: null };
+    const inside = await withStore(async (api) => {
+      write('README.md', '# Before\n');
+      await api.create({ trigger: 'turn', session, turn });
+      write('README.md', '# Broken\n');
+      const made = await api.create({ trigger: 'tool', session, turn });
+      write('keep.txt', 'by the turn\n');
+      await api.create({ trigger: 'idle', session, turn });
+      return made;
+    });
+    const document = await dirty();
+    const asked = await answering(['Revert Turn', 'Leave It Out'], () => run(commands.revertTurn, inside.id));
+    assert.match(asked[1]?.detail ?? '', /^README\.md\n/);
+    assert.equal(asked[2]?.message, 'Reverted: 1 file written, 1 kept.');
+    assert.equal(document.getText(), 'unsaved # Broken\n');
+    assert.equal(read('README.md'), '# Broken\n');
+    assert.equal(read('keep.txt'), 'one\n');
+  });
+
+  it('undoes without asking about editors that it does not touch', async () => {
+    write('README.md', '# Then\n');
+    const checkpoint = await withStore((api) => api.create({ name: 'One file' }));
+    write('keep.txt', 'two\n');
+    await answering(['Restore'], () => run(commands.restore, checkpoint.id));
+    write('README.md', '# Broken\n');
+    const document = await dirty();
+    const asked = await answering([], () => run(commands.undo));
+    assert.equal(asked[0]?.message, 'Undone: 1 file written.');
+    assert.equal(document.isDirty, true);
+    assert.equal(read('keep.txt'), 'two\n');
+  });
+
+  it('asks about unsaved notebooks, too', async () => {
+    const notebook = (text: string): string =>
+      JSON.stringify({
+        cells: [{ cell_type: 'markdown', metadata: {}, source: [text] }],
+        metadata: {},
+        nbformat: 4,
+        nbformat_minor: 5,
+      });
+    write('note.ipynb', notebook('then'));
+    const checkpoint = await withStore((api) => api.create({ name: 'Notebook' }));
+    write('note.ipynb', notebook('now'));
+    const document = await vscode.workspace.openNotebookDocument(uri('note.ipynb'));
+    await vscode.window.showNotebookDocument(document);
+    const edit = new vscode.WorkspaceEdit();
+    edit.set(document.uri, [vscode.NotebookEdit.deleteCells(new vscode.NotebookRange(0, 1))]);
+    assert.ok(await vscode.workspace.applyEdit(edit));
+    await eventually(
+      () => document.isDirty,
+      (isDirty) => isDirty,
+      'the notebook is not changed',
+    );
+    const asked = await answering(['Restore', undefined], () => run(commands.restore, checkpoint.id));
+    assert.match(asked[1]?.detail ?? '', /^note\.ipynb\n/);
+    await run('workbench.action.revertAndCloseActiveEditor');
+    remove('note.ipynb');
+  });
+
+  it('names what is now too large, and does not say that all is as it was', async () => {
+    write('large.txt', 'small\n');
+    const checkpoint = await withStore((api) => api.create({ name: 'Small' }));
+    write('large.txt', 'x'.repeat(20 * 1024 * 1024 + 1));
+    const asked = await answering([], () => run(commands.restore, checkpoint.id));
+    assert.equal(asked[0]?.kind, 'warning');
+    assert.equal(asked[0]?.message, 'Nothing was restored. Not touched: large.txt (too large).');
+    remove('large.txt');
+  });
+
+  it('is refused in a folder that is not trusted, whoever calls', async () => {
+    const before = (await safetyPoints()).length;
+    for (const command of [commands.restore, commands.undo, commands.create, commands.pin]) {
+      const [asked] = await answering([undefined], () => untrusted(() => run(command, point.id)));
+      assert.match(asked?.message ?? '', /^This folder is not trusted/);
+      assert.deepEqual(asked?.items, ['Manage Workspace Trust']);
+    }
+    const refused = choosing([], (flow, root) =>
+      untrusted(() => flow.restorePaths({ root, checkpoint: point }, ['README.md'])),
+    );
+    await assert.rejects(refused, { reason: 'untrusted-folder' });
+    assert.equal(read('README.md'), '# Broken\n');
+    assert.equal((await safetyPoints()).length, before);
   });
 
   it('tells that there is nothing to redo', async () => {

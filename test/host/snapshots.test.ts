@@ -62,6 +62,26 @@ describe('creating', () => {
     assert.equal((await withStore((api) => api.list())).length, before.length);
   });
 
+  it('asks about unsaved editors, whose changes a checkpoint does not hold', async () => {
+    write('draft.txt', 'saved\n');
+    const { document } = await showFile('draft.txt');
+    const edit = new vscode.WorkspaceEdit();
+    edit.insert(document.uri, new vscode.Position(0, 0), 'not ');
+    await vscode.workspace.applyEdit(edit);
+    const before = (await withStore((api) => api.list())).length;
+    const content = async (): Promise<string> =>
+      withStore(async (api) => Buffer.from(await api.cat('latest', 'draft.txt')).toString());
+    const [asked] = await answering([undefined], () => run(commands.create));
+    assert.equal(asked?.message, '1 file has unsaved changes, which the checkpoint would not hold.');
+    assert.equal(asked?.detail, 'draft.txt');
+    assert.equal((await withStore((api) => api.list())).length, before);
+    await answering(['Create Anyway'], () => run(commands.create));
+    assert.equal(await content(), 'saved\n');
+    await answering(['Save All and Create'], () => run(commands.create));
+    assert.equal(await content(), 'not saved\n');
+    remove('draft.txt');
+  });
+
   it('asks which folder when no editor says it', async () => {
     await closeEditors();
     const asked = await answering(['second'], () => run(commands.create));

@@ -201,6 +201,7 @@ describe('requests', () => {
     [{ type: 'restore', id: 'cp_short' }],
     [{ type: 'restore', id, scope: ['everything'] }],
     [{ type: 'restore', id, paths: 'src' }],
+    [{ type: 'restore', id, paths: [] }],
     [{ type: 'restore', id, paths: ['../outside'] }],
     [{ type: 'openFile', path: '/etc/passwd' }],
     [{ type: 'openFile', path: 'C:\\Windows' }],

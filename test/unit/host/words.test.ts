@@ -10,7 +10,14 @@ import {
   triggerNames,
 } from '../../../src/host/labels';
 import { relativeTime, shortAge } from '../../../src/host/relative-time';
-import { countPlan, deletesNamed, isEmptyPlan, planText, resultText } from '../../../src/host/restore-text';
+import {
+  countPlan,
+  deletesNamed,
+  isEmptyPlan,
+  nothingText,
+  planText,
+  resultText,
+} from '../../../src/host/restore-text';
 import { triggers } from '../../../src/core/model';
 import { record } from './record';
 
@@ -79,6 +86,21 @@ describe('the restore dialog', () => {
   it('says that nothing differs', () => {
     expect(isEmptyPlan(plan({}))).toBe(true);
     expect(planText(plan({}))).toContain('already are as they were');
+    expect(nothingText(plan({}))).toContain('already are as they were');
+  });
+
+  it('names what differs and is left all the same, and why', () => {
+    const skipped = plan({ entries: [{ path: 'big.bin', action: 'skip', reason: 'too-large' }] });
+    expect(planText(skipped).split('\n').slice(0, 2)).toEqual([
+      'No file will be changed. Not touched:',
+      'big.bin (too large)',
+    ]);
+    expect(planText(skipped)).not.toContain('already are');
+    expect(nothingText(skipped)).toBe('Nothing was restored. Not touched: big.bin (too large).');
+    const names = ['a', 'b', 'c', 'd'];
+    const kept = plan({ entries: names.map((path) => ({ path, action: 'keep', reason: 'uncertain' })) });
+    expect(nothingText(kept)).toMatch(/: a \(not known as it was then\), b .*, c .*, and 1 more\.$/);
+    expect(planText(kept)).toContain('“Choose…” restores what you tick all the same.');
   });
 
   it('names what is written, deleted, yours, kept and skipped', () => {
