@@ -23,9 +23,9 @@ const fake = vi.hoisted(() => {
     vscode: {
       TabInputTextDiff,
       Uri: class {},
-      workspace: { textDocuments: [] },
+      workspace: { isTrusted: true, textDocuments: [], notebookDocuments: [] },
       window: {
-        tabGroups: { activeTabGroup: { activeTab } },
+        tabGroups: { activeTabGroup: { activeTab }, all: [] },
         showWarningMessage: vi.fn<(message: string, options: vscode.MessageOptions) => Promise<string | undefined>>(),
         showInformationMessage: vi.fn(async () => undefined),
         withProgress: async (_: unknown, task: () => unknown) => task(),
