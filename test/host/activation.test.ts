@@ -28,7 +28,8 @@ describe('errors', () => {
     assert.deepEqual(Object.keys(advice).sort(), [...reasons].sort());
     for (const reason of reasons) {
       assert.match(advice[reason].sentence, /^[A-Z].*\.$/, reason);
-      assert.match(advice[reason].wayOut, /^[A-Z].*\.$/, reason);
+      // What is wrong with a value, and what to do, only its own message can say.
+      if (reason !== 'invalid-argument') assert.match(advice[reason].wayOut, /^[A-Z].*\.$/, reason);
     }
   });
 
