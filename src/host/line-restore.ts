@@ -4,7 +4,7 @@ import { hunksBetween, hunksInSelection, splitLines, type Hunk } from './hunks';
 import { commands, snapshotScheme } from './ids';
 import { plural } from './labels';
 import { editOf, hunkOf, type LineChange } from './line-edit';
-import { lastLine } from './selected-lines';
+import { lastLine, selectedSide } from './selected-lines';
 
 /** Readonly documents take edits in memory without a word, so the scheme is checked. */
 const refuseReadonly = (uri: vscode.Uri): void => {
@@ -44,17 +44,14 @@ export const activeSnapshotDiff = (): vscode.TabInputTextDiff | undefined => {
   return input instanceof vscode.TabInputTextDiff && input.original.scheme === snapshotScheme ? input : undefined;
 };
 
-/** "Restore Selected Lines": the hunks of the diff that the selection of the working file touches. */
+/** "Restore Selected Lines": the hunks of the diff that the selection touches, on either side. */
 export const restoreSelectedLines = async (): Promise<number> => {
   const diff = activeSnapshotDiff();
   if (diff === undefined)
     throw new CheckpointsError('invalid-argument', 'Open a file of a checkpoint in the diff editor first.');
   refuseReadonly(diff.modified);
-  const editor = vscode.window.visibleTextEditors.find(
-    (candidate) => candidate.document.uri.toString() === diff.modified.toString(),
-  );
-  if (editor === undefined)
-    throw new CheckpointsError('invalid-argument', 'Select lines on the right side, in the working file.');
+  const selected = selectedSide(diff, vscode.window.activeTextEditor, vscode.window.visibleTextEditors);
+  if (selected === undefined) throw new CheckpointsError('invalid-argument', 'Select lines in the diff first.');
   const [original, document] = await Promise.all([
     vscode.workspace.openTextDocument(diff.original),
     vscode.workspace.openTextDocument(diff.modified),
@@ -71,9 +68,10 @@ export const restoreSelectedLines = async (): Promise<number> => {
       diff,
       'The lines are the same, only their ends differ (LF and CRLF): all of the file has to be restored.',
     );
+  const { editor, side } = selected;
   const touched = new Set(
     editor.selections.flatMap((selection) =>
-      hunksInSelection(hunks, selection.start.line, lastLine(selection, editor.document)),
+      hunksInSelection(hunks, selection.start.line, lastLine(selection, editor.document), side),
     ),
   );
   if (touched.size === 0) throw new CheckpointsError('invalid-argument', 'No change touches the selected lines.');

@@ -76,6 +76,14 @@ describe('“Restore Selected Lines”', () => {
     expect(replaced()).toEqual([[[2, 0, 3, 0], 'c\n']]);
   });
 
+  it('follows a selection on the left side', async () => {
+    given('a\nb\nc\nd\n', 'X\nd\n', 2, 'left');
+    expect(await restoreSelectedLines()).toBe(1);
+    expect(replaced()).toEqual([[[0, 0, 1, 0], 'a\nb\nc\n']]);
+    given('a\nb\nc\nd\n', 'X\nd\n', 3, 'left');
+    await expect(restoreSelectedLines()).rejects.toThrow('No change touches the selected lines.');
+  });
+
   const many = Array.from({ length: 5000 }, (_, index) => `line ${index}`);
   it.each([
     ['only the line ends differ', 'a\r\nb\r\n', 'a\nb\n', /only their ends differ/],

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type * as vscode from 'vscode';
 import { hunksBetween, hunksInSelection, splitLines, type Hunk, type Span } from '../../../src/host/hunks';
 import { editOf, hunkOf, type LineChange, type LineEdit } from '../../../src/host/line-edit';
-import { lastLine } from '../../../src/host/selected-lines';
+import { lastLine, selectedSide } from '../../../src/host/selected-lines';
 
 const letters = (text: string): string[] => text.split('');
 const hunksOf = (before: readonly string[], now: readonly string[]): Hunk[] => {
@@ -193,6 +193,22 @@ describe('restoring lines', () => {
 });
 
 describe('the selection', () => {
+  const editor = (uri: string, viewColumn?: number) =>
+    ({ document: { uri }, viewColumn }) as unknown as vscode.TextEditor;
+  const diff = { original: 'then:a', modified: 'file:a' } as unknown as vscode.TabInputTextDiff;
+  const [left, right, beside, other] = [editor('then:a'), editor('file:a'), editor('file:a', 1), editor('file:b', 1)];
+
+  it.each([
+    ['of the right side when it has the focus', right, [beside, left, right], { editor: right, side: 'now' }],
+    ['of the left side when it has the focus', left, [beside, left, right], { editor: left, side: 'before' }],
+    ['not of an editor beside the diff', undefined, [beside, left, right], { editor: right, side: 'now' }],
+    ['not of another file', other, [other, left, right], { editor: right, side: 'now' }],
+    ['of the file where the diff’s own editor is not told', undefined, [beside], { editor: beside, side: 'now' }],
+    ['of none', other, [other], undefined],
+  ])('is that %s', (_, active, visible, expected) => {
+    expect(selectedSide(diff, active, visible)).toEqual(expected);
+  });
+
   it.each([
     [1, 3, 3, 0, 6, 2],
     [1, 3, 3, 1, 6, 3],
