@@ -2,7 +2,8 @@ import * as vscode from 'vscode';
 import { CheckpointsError } from '../core/errors';
 import { previousOf } from './actions-compare';
 import type { Target } from './diff';
-import { type LineChange, activeSnapshotDiff, restoreChange } from './line-restore';
+import type { LineChange } from './line-edit';
+import { activeSnapshotDiff, restoreChange } from './line-restore';
 import { newestFirst, pickCheckpoint, targetOf } from './picker';
 import { relativeTime } from './relative-time';
 import { Root } from './root';
@@ -60,8 +61,8 @@ export const revertTurn = async ({ workspaces, flow }: Services, argument: unkno
 };
 
 /**
- * "Restore This File": from a row of the tree, from our diff editor (its checkpoint), or from any editor (the
- * checkpoint of the gutter, else the user says).
+ * "Restore This File": from a row of the tree, from our diff editor (its checkpoint; the one in front unless one is
+ * given), or from any editor (the checkpoint of the gutter, else the user says).
  */
 export const restoreFile = async (services: Services, argument: unknown): Promise<boolean> => {
   const { workspaces, flow, gutter } = services;
@@ -69,7 +70,7 @@ export const restoreFile = async (services: Services, argument: unknown): Promis
     return flow.restorePaths(await holderOf(argument), [argument.change.path]);
   if (isTreeNode(argument) && argument.type === 'folder')
     return flow.restorePaths(await holderOf(argument), [argument.path]);
-  const diff = activeSnapshotDiff();
+  const diff = argument instanceof vscode.TabInputTextDiff ? argument : activeSnapshotDiff();
   const file =
     diff === undefined
       ? argument instanceof vscode.Uri

@@ -1,26 +1,29 @@
 import * as vscode from 'vscode';
 import { CheckpointsError } from '../core/errors';
-import { hunksBetween, hunksInSelection, splitLines } from './hunks';
+import { hunksBetween, hunksInSelection, splitLines, type Hunk } from './hunks';
+import { commands, snapshotScheme } from './ids';
 import { plural } from './labels';
-import { snapshotScheme } from './ids';
-
-/** What VS Code's inline change view passes: 1-based lines; an end of 0 means that the side is empty there. */
-export interface LineChange {
-  originalStartLineNumber: number;
-  originalEndLineNumber: number;
-  modifiedStartLineNumber: number;
-  modifiedEndLineNumber: number;
-}
-
-const lineStart = (document: vscode.TextDocument, line: number): vscode.Position =>
-  line < document.lineCount ? new vscode.Position(line, 0) : document.lineAt(document.lineCount - 1).range.end;
+import { editOf, hunkOf, type LineChange } from './line-edit';
+import { lastLine, selectedSide } from './selected-lines';
 
 /** Readonly documents take edits in memory without a word, so the scheme is checked. */
 const refuseReadonly = (uri: vscode.Uri): void => {
   if (uri.scheme !== 'file') throw new CheckpointsError('invalid-argument', 'Only the working file can be changed.');
 };
 
-const apply = async (edit: vscode.WorkspaceEdit): Promise<void> => {
+/** The checkpoint's lines in place of the hunks, with the line ends of the working file. */
+const putBack = async (
+  then: readonly string[],
+  document: vscode.TextDocument,
+  hunks: readonly Hunk[],
+): Promise<void> => {
+  const now = splitLines(document.getText());
+  const eol = document.eol === vscode.EndOfLine.CRLF ? '\r\n' : '\n';
+  const edit = new vscode.WorkspaceEdit();
+  for (const hunk of hunks) {
+    const { start, end, text } = editOf(then, now, hunk, eol);
+    edit.replace(document.uri, new vscode.Range(...start, ...end), text);
+  }
   if (!(await vscode.workspace.applyEdit(edit)))
     throw new CheckpointsError('conflict', 'The editor refused the change.');
 };
@@ -32,26 +35,7 @@ export const restoreChange = async (original: vscode.Uri, modified: vscode.Uri, 
     vscode.workspace.openTextDocument(original),
     vscode.workspace.openTextDocument(modified),
   ]);
-  const {
-    originalStartLineNumber: from,
-    originalEndLineNumber: to,
-    modifiedStartLineNumber,
-    modifiedEndLineNumber,
-  } = change;
-  const text = to === 0 ? '' : then.getText(new vscode.Range(lineStart(then, from - 1), lineStart(then, to)));
-  const start = modifiedEndLineNumber === 0 ? modifiedStartLineNumber : modifiedStartLineNumber - 1;
-  const end = modifiedEndLineNumber === 0 ? modifiedStartLineNumber : modifiedEndLineNumber;
-  const edit = new vscode.WorkspaceEdit();
-  edit.replace(modified, new vscode.Range(lineStart(now, start), lineStart(now, end)), withBreak(now, start, text));
-  await apply(edit);
-};
-
-/** Text that goes behind a last line without a line end needs one first. */
-const withBreak = (document: vscode.TextDocument, line: number, text: string): string => {
-  const atEnd = line >= document.lineCount && document.lineAt(document.lineCount - 1).text !== '';
-  return atEnd && text !== ''
-    ? (document.eol === vscode.EndOfLine.CRLF ? '\r\n' : '\n') + text.replace(/\r?\n$/, '')
-    : text;
+  await putBack(splitLines(then.getText()), now, [hunkOf(change)]);
 };
 
 /** The two sides of the diff in front, when the left one is a checkpoint's file. */
@@ -60,42 +44,54 @@ export const activeSnapshotDiff = (): vscode.TabInputTextDiff | undefined => {
   return input instanceof vscode.TabInputTextDiff && input.original.scheme === snapshotScheme ? input : undefined;
 };
 
-/** "Restore Selected Lines": the hunks of the diff that the selection of the working file touches. */
+/** "Restore Selected Lines": the hunks of the diff that the selection touches, on either side. */
 export const restoreSelectedLines = async (): Promise<number> => {
   const diff = activeSnapshotDiff();
   if (diff === undefined)
     throw new CheckpointsError('invalid-argument', 'Open a file of a checkpoint in the diff editor first.');
   refuseReadonly(diff.modified);
-  const editor = vscode.window.visibleTextEditors.find(
-    (candidate) => candidate.document.uri.toString() === diff.modified.toString(),
-  );
-  if (editor === undefined)
-    throw new CheckpointsError('invalid-argument', 'Select lines on the right side, in the working file.');
-  const then = splitLines((await vscode.workspace.openTextDocument(diff.original)).getText());
-  const { document } = editor;
+  const selected = selectedSide(diff, vscode.window.activeTextEditor, vscode.window.visibleTextEditors);
+  if (selected === undefined) throw new CheckpointsError('invalid-argument', 'Select lines in the diff first.');
+  const [original, document] = await Promise.all([
+    vscode.workspace.openTextDocument(diff.original),
+    vscode.workspace.openTextDocument(diff.modified),
+  ]);
+  const then = splitLines(original.getText());
   const hunks = hunksBetween(then, splitLines(document.getText()));
-  const wanted = new Set(
-    editor.selections.flatMap((selection) => hunksInSelection(hunks, selection.start.line, lastLine(selection))),
-  );
-  if (wanted.size === 0)
-    throw new CheckpointsError('invalid-argument', 'No change touches the selected lines of the working file.');
-  const edit = new vscode.WorkspaceEdit();
-  for (const { before, now } of wanted) {
-    const text = then.slice(...before).join('');
-    edit.replace(
-      diff.modified,
-      new vscode.Range(lineStart(document, now[0]), lineStart(document, now[1])),
-      withBreak(document, now[0], text),
+  if (hunks === undefined)
+    return offerFile(
+      diff,
+      'Too much has changed in this file to tell its lines apart: only all of it can be restored.',
     );
-  }
-  await apply(edit);
+  if (hunks.length === 0 && original.eol !== document.eol)
+    return offerFile(
+      diff,
+      'The lines are the same, only their ends differ (LF and CRLF): all of the file has to be restored.',
+    );
+  const { editor, side } = selected;
+  const touched = new Set(
+    editor.selections.flatMap((selection) =>
+      hunksInSelection(hunks, selection.start.line, lastLine(selection, editor.document), side),
+    ),
+  );
+  if (touched.size === 0) throw new CheckpointsError('invalid-argument', 'No change touches the selected lines.');
+  await putBack(
+    then,
+    document,
+    hunks.filter((hunk) => touched.has(hunk)),
+  );
   vscode.window.setStatusBarMessage(
-    `$(check) ${plural(wanted.size, 'change')} restored; undo with the editor’s own undo`,
+    `$(check) ${plural(touched.size, 'change')} restored; undo with the editor’s own undo`,
     5000,
   );
-  return wanted.size;
+  return touched.size;
 };
 
-/** A selection that ends at the start of a line does not mean that line. */
-const lastLine = ({ start, end }: vscode.Selection): number =>
-  end.character === 0 && end.line > start.line ? end.line - 1 : end.line;
+const wholeFile = 'Restore This File';
+
+/** Where there are no lines to choose from, there is the whole file. */
+const offerFile = async (diff: vscode.TabInputTextDiff, why: string): Promise<number> => {
+  const answer = await vscode.window.showInformationMessage(why, wholeFile);
+  if (answer === wholeFile) await vscode.commands.executeCommand(commands.restoreFile, diff);
+  return 0;
+};

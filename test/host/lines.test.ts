@@ -9,6 +9,7 @@ import {
   answering,
   closeEditors,
   eventually,
+  read,
   run,
   showFile,
   uri,
@@ -47,6 +48,13 @@ describe('restoring lines', () => {
     return editor;
   };
 
+  const withCrlf = ({ document }: vscode.TextEditor): Promise<unknown> =>
+    eventually(
+      () => document.eol,
+      (eol) => eol === vscode.EndOfLine.CRLF,
+      'no CRLF',
+    );
+
   it('that are selected in the diff, and no others', async () => {
     const editor = await openDiff();
     editor.selection = new vscode.Selection(4, 0, 4, 3);
@@ -63,6 +71,27 @@ describe('restoring lines', () => {
     editor.selection = new vscode.Selection(0, 0, editor.document.lineCount, 0);
     assert.equal(await run(commands.restoreSelectedLines), 3);
     assert.equal(editor.document.getText(), text(original));
+  });
+
+  it('alone, where the line ends differ, too', async () => {
+    const changed = [...original];
+    changed[4] = 'changed five';
+    changed[14] = 'changed fifteen';
+    write('lines.txt', text(changed).replaceAll('\n', '\r\n'));
+    const editor = await openDiff();
+    await withCrlf(editor);
+    editor.selection = new vscode.Selection(4, 0, 4, 3);
+    assert.equal(await run(commands.restoreSelectedLines), 1);
+    changed[4] = 'line 5';
+    assert.equal(editor.document.getText(), text(changed).replaceAll('\n', '\r\n'));
+  });
+
+  it('not where only the line ends differ: the whole file is offered', async () => {
+    write('lines.txt', text(original).replaceAll('\n', '\r\n'));
+    await withCrlf(await openDiff());
+    const asked = await answering(['Restore This File'], () => run(commands.restoreSelectedLines));
+    assert.match(asked[0]?.message ?? '', /only their ends differ/);
+    assert.equal(read('lines.txt'), text(original));
   });
 
   it('says so when the selection touches no change', async () => {
@@ -90,6 +119,26 @@ describe('restoring lines', () => {
     await run(commands.stopGutter);
     const asked = await answering([], () => run(commands.restoreChange, document.uri, changes, 0));
     assert.match(asked[0]?.message ?? '', /Choose a checkpoint for the gutter first/);
+  });
+
+  it('at the end of the file, with its last line end', async () => {
+    write('lines.txt', original.slice(0, 19).join('\n'));
+    await run(commands.showInGutter, point.id);
+    const { document } = await showFile('lines.txt');
+    await eventually(
+      () => document.lineCount,
+      (count) => count === 19,
+      'not read again',
+    );
+    const change = {
+      originalStartLineNumber: 20,
+      originalEndLineNumber: 21,
+      modifiedStartLineNumber: 19,
+      modifiedEndLineNumber: 0,
+    };
+    await run(commands.restoreChange, document.uri, [change], 0);
+    assert.equal(document.getText(), text(original));
+    await run(commands.stopGutter);
   });
 
   it('refuses to change a checkpoint’s own side', async () => {

@@ -57,6 +57,12 @@ describe('“Restore This File” in a diff', () => {
     expect(target?.checkpoint.id).toBe('cp_left');
     expect(paths).toEqual(['new.ts']);
   });
+
+  it('means the diff that it was offered for, not the one in front by now', async () => {
+    fake.activeTab.input = new TabInputTextDiff(snapshotUri('cp_front', file), file);
+    await restoreFile(services, new TabInputTextDiff(snapshotUri('cp_offered', file), file));
+    expect(restorePaths.mock.lastCall?.[0].checkpoint.id).toBe('cp_offered');
+  });
 });
 
 describe('restoring by name', () => {

@@ -1,64 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { filesBelow, pathTree, type PathFolder } from '../../../src/host/file-tree';
-import { hunksBetween, hunksInSelection, splitLines } from '../../../src/host/hunks';
 import { pathMatcher } from '../../../src/host/path-match';
 import { relativePath } from '../../../src/host/relative-path';
 import { parseQuery } from '../../../src/host/search-query';
-
-describe('hunks', () => {
-  const lines = (text: string): string[] => text.split('').map((letter) => `${letter}\n`);
-
-  it.each([
-    ['abc', 'abc', []],
-    ['abc', 'aXc', [{ before: [1, 2], now: [1, 2] }]],
-    ['abc', 'abXc', [{ before: [2, 2], now: [2, 3] }]],
-    ['abc', 'ac', [{ before: [1, 2], now: [1, 1] }]],
-    [
-      'abcde',
-      'aXcdY',
-      [
-        { before: [1, 2], now: [1, 2] },
-        { before: [4, 5], now: [4, 5] },
-      ],
-    ],
-  ])('%s -> %s', (then, now, expected) => {
-    expect(hunksBetween(lines(then), lines(now))).toEqual(expected);
-  });
-
-  it('give the old text back when all of them are applied', () => {
-    const text = fc
-      .array(fc.constantFrom('a\n', 'b\n', '\n', 'c\r\n', 'd'), { maxLength: 12 })
-      .map((parts) => parts.join(''));
-    fc.assert(
-      fc.property(text, text, (then, now) => {
-        const [old, current] = [splitLines(then), splitLines(now)];
-        const patched = [...current];
-        for (const { before, now: range } of hunksBetween(old, current).reverse())
-          patched.splice(range[0], range[1] - range[0], ...old.slice(...before));
-        expect(patched.join('')).toBe(then);
-      }),
-    );
-  });
-
-  it('splits without losing a character', () => {
-    fc.assert(
-      fc.property(fc.string(), (text) => {
-        expect(splitLines(text).join('')).toBe(text);
-      }),
-    );
-  });
-
-  it('are chosen by the lines a selection touches', () => {
-    const hunks = hunksBetween(lines('abcdef'), lines('aXcdf'));
-    expect(hunksInSelection(hunks, 1, 1)).toEqual([hunks[0]]);
-    expect(hunksInSelection(hunks, 2, 2)).toEqual([]);
-    // "e" was deleted between "d" (line 3) and "f" (line 4): either line means it.
-    expect(hunksInSelection(hunks, 3, 3)).toEqual([hunks[1]]);
-    expect(hunksInSelection(hunks, 4, 4)).toEqual([hunks[1]]);
-    expect(hunksInSelection(hunks, 0, 4)).toEqual(hunks);
-  });
-});
 
 describe('pathTree', () => {
   const shape = (folder: PathFolder<string>): unknown => ({
