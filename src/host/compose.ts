@@ -89,6 +89,7 @@ export const compose = (context: vscode.ExtensionContext): Host => {
     treeView,
     plan,
     gutter,
+    plugin,
     timeline,
     new StatusBar(workspaces, backup, log),
     new TaskView(workspaces, failed),
