@@ -23,7 +23,7 @@ import { RestoreFlow } from './restore-flow';
 import { ServerWatch } from './server-watch';
 import type { Services } from './services';
 import { SessionStates } from './session-states';
-import { writeSettings, writeStoreLocation } from './settings';
+import { StoreLocation, writeSettings } from './settings';
 import { SnapshotFileSystem } from './snapshot-fs';
 import { hasStore } from './startup';
 import { StatusBar } from './status-bar';
@@ -65,6 +65,7 @@ export const compose = (context: vscode.ExtensionContext): Host => {
   const backup = new Backup(workspaces, log);
   const remotes = new RemotePicker(context.workspaceState);
   const recovery = new Recovery(workspaces);
+  const location = new StoreLocation(context.globalState, log);
   const oldData = new OldData(context.extensionUri, backup, log);
   const services: Services = {
     ...{ log, workspaces, tree, treeView, gutter, plugin, watch, states, flow },
@@ -120,7 +121,7 @@ export const compose = (context: vscode.ExtensionContext): Host => {
     vscode.workspace.onDidChangeConfiguration((event) => {
       if (!event.affectsConfiguration(section)) return;
       keep(async () => {
-        if (event.affectsConfiguration(`${section}.${settings.storeLocation}`) && (await writeStoreLocation()))
+        if (event.affectsConfiguration(`${section}.${settings.storeLocation}`) && (await location.write()))
           await workspaces.reopen();
         await Promise.all(workspaces.current.map(writeSettings));
         backup.look();
@@ -128,7 +129,7 @@ export const compose = (context: vscode.ExtensionContext): Host => {
     }),
   );
   keep(async () => {
-    await writeStoreLocation();
+    await location.write();
     // The status bar shows the last checkpoint's age from the start, where there is one.
     if (await anyStore()) await tree.getChildren();
   })();
