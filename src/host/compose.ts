@@ -41,6 +41,7 @@ export interface Host {
 }
 
 const viewAsTreeKey = 'viewAsTree';
+const serverSettings = [settings.serverUrl, settings.opencodePath];
 /** "3 min ago" must not be wrong for long. */
 const redrawEvery = 60_000;
 
@@ -124,7 +125,9 @@ export const compose = (context: vscode.ExtensionContext): Host => {
         if (event.affectsConfiguration(`${section}.${settings.storeLocation}`) && (await location.write()))
           await workspaces.reopen();
         await Promise.all(workspaces.current.map(writeSettings));
-        backup.look();
+        if (!serverSettings.some((key) => event.affectsConfiguration(`${section}.${key}`))) return backup.look();
+        for (const follower of [watch, states, backup]) follower.lookAnew();
+        await plugin.updateContext();
       })();
     }),
   );

@@ -45,6 +45,12 @@ export class ServerWatch implements vscode.Disposable {
     return [...this.following.keys()];
   }
 
+  /** Another server may be meant from now on. */
+  lookAnew(): void {
+    for (const root of this.active) this.unfollow(root);
+    this.server.now();
+  }
+
   dispose(): void {
     for (const controller of this.following.values()) controller.abort();
     vscode.Disposable.from(...this.subscriptions).dispose();
