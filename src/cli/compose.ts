@@ -52,8 +52,8 @@ export async function openFor(
 }
 
 function taskOf(folder: string, root: string): TaskService {
-  const { config } = loadConfig(root, folder);
-  return new TaskService(new TaskStore({ folder, root, exportState: config['task.exportState'] }));
+  const exportState = (): boolean => loadConfig(root, folder).config['task.exportState'];
+  return new TaskService(new TaskStore({ folder, root, exportState }));
 }
 
 async function openIndex(folder: string): Promise<QueryIndex> {

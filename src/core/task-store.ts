@@ -23,8 +23,8 @@ export interface TaskStoreOptions {
   folder: string;
   /** Real path of the workspace root. */
   root: string;
-  /** The setting `task.exportState`. Off: `.opencode/state` is neither written nor read. */
-  exportState: boolean;
+  /** The setting `task.exportState`, asked for anew each time. Off: `.opencode/state` is neither written nor read. */
+  exportState: () => boolean;
   now?: () => number;
   lock?: ShortLockOptions;
 }
@@ -71,24 +71,25 @@ export class TaskStore {
   }
 
   async load(): Promise<LoadedTask> {
-    const { loaded } = await this.look();
+    const { loaded } = await this.look(this.options.exportState());
     return loaded;
   }
 
   /** `decide` is given the state as it is and returns the one that shall be; null clears it. It may run again. */
   change(decide: (current: TaskState | null) => TaskState | null): Promise<ChangedTask> {
     return this.alone(async (confirm) => {
-      const { own, loaded, seen, unreadable } = await this.look(true);
+      const exportState = this.options.exportState();
+      const { own, loaded, seen, unreadable } = await this.look(exportState, true);
       const task = decide(loaded.live?.task ?? null);
       const live = task === null ? null : { task, updatedAt: new Date(this.now()).toISOString() };
       const warnings = [...loaded.warnings];
-      const texts = live === null || !this.options.exportState ? null : textsOf(live);
+      const texts = live === null || !exportState ? null : textsOf(live);
       // First what we know, then what others see: an export that is not remembered would look like somebody else's.
       await this.remember(
         { live, exported: texts ? [hash(texts.state), hash(texts.page), ...own.exported] : own.exported },
         confirm,
       );
-      if (this.options.exportState) {
+      if (exportState) {
         if (unreadable) warnings.push(await this.setAsideState());
         if (texts) await this.export(texts, unreadable ? null : seen, own.exported, warnings);
         else await this.unexport(own.exported, warnings);
@@ -105,8 +106,8 @@ export class TaskStore {
     return this.alone(async (confirm) => {
       const warnings: string[] = [];
       let found: HistoryEntry[] = [];
-      if (!this.options.exportState || !(await this.files.prepare())) return { found, warnings };
-      const { own } = await this.look(true);
+      if (!this.options.exportState() || !(await this.files.prepare())) return { found, warnings };
+      const { own } = await this.look(true, true);
       let seen = this.files.read('history');
       if (seen !== null && !own.exported.includes(hash(seen))) {
         const read = readHistory(seen);
@@ -130,7 +131,10 @@ export class TaskStore {
   }
 
   /** What is there, ours and what another hand made of it. Sets a damaged task.json aside only if `repair`. */
-  private async look(repair = false): Promise<{
+  private async look(
+    exportState: boolean,
+    repair = false,
+  ): Promise<{
     own: TaskFile;
     loaded: LoadedTask;
     seen: string | null;
@@ -138,7 +142,7 @@ export class TaskStore {
   }> {
     const warnings: string[] = [];
     const own = await this.readOwn(warnings, repair);
-    const seen = this.options.exportState ? this.files.read('state') : null;
+    const seen = exportState ? this.files.read('state') : null;
     if (seen === null || own.exported.includes(hash(seen)))
       return { own, seen, unreadable: false, loaded: { live: own.live, imported: false, warnings } };
     try {

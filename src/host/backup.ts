@@ -81,6 +81,12 @@ export class Backup implements vscode.Disposable {
     this.server.now();
   }
 
+  /** Another server may be meant from now on. */
+  lookAnew(): void {
+    this.unfollow();
+    this.look();
+  }
+
   /** VS Code waits for deactivate: a run under way is finished there, and no timer is left. */
   async close(): Promise<void> {
     this.unfollow();

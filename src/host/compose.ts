@@ -23,7 +23,7 @@ import { RestoreFlow } from './restore-flow';
 import { ServerWatch } from './server-watch';
 import type { Services } from './services';
 import { SessionStates } from './session-states';
-import { writeSettings, writeStoreLocation } from './settings';
+import { StoreLocation, writeSettings } from './settings';
 import { SnapshotFileSystem } from './snapshot-fs';
 import { hasStore } from './startup';
 import { StatusBar } from './status-bar';
@@ -41,6 +41,7 @@ export interface Host {
 }
 
 const viewAsTreeKey = 'viewAsTree';
+const serverSettings = [settings.serverUrl, settings.opencodePath];
 /** "3 min ago" must not be wrong for long. */
 const redrawEvery = 60_000;
 
@@ -65,6 +66,7 @@ export const compose = (context: vscode.ExtensionContext): Host => {
   const backup = new Backup(workspaces, log);
   const remotes = new RemotePicker(context.workspaceState);
   const recovery = new Recovery(workspaces);
+  const location = new StoreLocation(context.globalState, log);
   const oldData = new OldData(context.extensionUri, backup, log);
   const services: Services = {
     ...{ log, workspaces, tree, treeView, gutter, plugin, watch, states, flow },
@@ -89,6 +91,7 @@ export const compose = (context: vscode.ExtensionContext): Host => {
     treeView,
     plan,
     gutter,
+    plugin,
     timeline,
     new StatusBar(workspaces, backup, log),
     new TaskView(workspaces, failed),
@@ -119,15 +122,17 @@ export const compose = (context: vscode.ExtensionContext): Host => {
     vscode.workspace.onDidChangeConfiguration((event) => {
       if (!event.affectsConfiguration(section)) return;
       keep(async () => {
-        if (event.affectsConfiguration(`${section}.${settings.storeLocation}`) && (await writeStoreLocation()))
+        if (event.affectsConfiguration(`${section}.${settings.storeLocation}`) && (await location.write()))
           await workspaces.reopen();
         await Promise.all(workspaces.current.map(writeSettings));
-        backup.look();
+        if (!serverSettings.some((key) => event.affectsConfiguration(`${section}.${key}`))) return backup.look();
+        for (const follower of [watch, states, backup]) follower.lookAnew();
+        await plugin.updateContext();
       })();
     }),
   );
   keep(async () => {
-    await writeStoreLocation();
+    await location.write();
     // The status bar shows the last checkpoint's age from the start, where there is one.
     if (await anyStore()) await tree.getChildren();
   })();

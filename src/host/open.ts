@@ -82,6 +82,6 @@ const upkeepOf = (api: WorkspaceApi, log: vscode.LogOutputChannel): Upkeep | nul
 };
 
 const taskOf = (folder: string, root: string): TaskService => {
-  const { config } = loadConfig(root, folder);
-  return new TaskService(new TaskStore({ folder, root, exportState: config['task.exportState'] }));
+  const exportState = (): boolean => loadConfig(root, folder).config['task.exportState'];
+  return new TaskService(new TaskStore({ folder, root, exportState }));
 };

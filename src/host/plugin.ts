@@ -11,17 +11,32 @@ import type { Workspaces } from './workspaces';
 export type PluginState = 'absent' | 'outdated' | 'current';
 
 /** The part that runs inside OpenCode: whether it is installed for this window's folders, and how it gets there. */
-export class Plugin {
+export class Plugin implements vscode.Disposable {
+  private readonly installedAnew = new vscode.EventEmitter<void>();
+  /** The file was put somewhere; a running OpenCode need not have loaded it. */
+  readonly onDidInstall = this.installedAnew.event;
+
   constructor(
     private readonly context: Pick<vscode.ExtensionContext, 'extensionUri' | 'extension' | 'globalState'>,
     private readonly workspaces: Workspaces,
   ) {}
 
-  /** Looks at files only. */
-  async state(): Promise<PluginState> {
-    const found = (await Promise.all(this.workspaces.current.map((root) => this.installed(root)))).flat();
+  dispose(): void {
+    this.installedAnew.dispose();
+  }
+
+  /** Of one folder. Looks at files only. */
+  async stateOf(root: Root): Promise<PluginState> {
+    const found = await this.installed(root);
     if (found.length === 0) return 'absent';
     return found.some(({ plugin }) => plugin.outdated) ? 'outdated' : 'current';
+  }
+
+  /** Of the window: what there is to do in any of its folders. */
+  async state(): Promise<PluginState> {
+    const states = await Promise.all(this.workspaces.current.map((root) => this.stateOf(root)));
+    if (states.includes('outdated')) return 'outdated';
+    return states.length === 0 || states.includes('absent') ? 'absent' : 'current';
   }
 
   async updateContext(): Promise<PluginState> {
@@ -112,6 +127,7 @@ export class Plugin {
     const { installPlugin } = await import('../opencode/plugin-install');
     const { path, changed } = await installPlugin(place, this.options(root));
     await this.updateContext();
+    this.installedAnew.fire();
     vscode.window.showInformationMessage(
       changed
         ? `Installed as ${path}. OpenCode loads it when it is started the next time.`

@@ -22,7 +22,10 @@ export class Recovery {
       const answer = await vscode.window.showWarningMessage(recoveredText(recovered), ...buttons);
       if (answer === 'Undo') await vscode.commands.executeCommand(commands.undo, root);
       if (answer === 'Show Changes') await showChanges(root, recovered.safety);
-      if (answer === 'Restore Again') await vscode.commands.executeCommand(commands.restore, recovered.target);
+      if (answer === 'Restore Again' && recovered.target !== null) {
+        const checkpoint = await root.api.resolve(recovered.target);
+        await vscode.commands.executeCommand(commands.restore, { root, checkpoint });
+      }
     }
   }
 }

@@ -7,16 +7,16 @@ import { isWanted } from '../core/triggers';
 import { turnAt, turnInfo, turnsOf } from '../core/turns';
 import type { Plugin } from './plugin';
 import type { Root } from './root';
-import { ServerLook } from './server-look';
+import { lookAgainAfter, ServerLook } from './server-look';
 import type { Workspaces } from './workspaces';
 
 /**
  * Points without the plugin: from the events of a server that runs anyway. They may be late, since nobody waits for
- * them; the timeline says so. Nothing is started for it, and with the plugin installed nothing is done.
+ * them; the timeline says so. Nothing is started for it, and where the server has loaded the plugin nothing is done.
  */
 export class ServerWatch implements vscode.Disposable {
   private readonly changed = new vscode.EventEmitter<void>();
-  /** A server is followed, or not any more. */
+  /** A server is followed, or not any more, or for another reason. */
   readonly onDidChange = this.changed.event;
   private readonly following = new Map<Root, AbortController>();
   private readonly subscriptions: vscode.Disposable[];
@@ -33,12 +33,22 @@ export class ServerWatch implements vscode.Disposable {
       () => this.lookNow(),
       (error) => log.warn(`no server is followed: ${String(error)}`),
     );
-    this.subscriptions = [this.changed, this.server];
+    const installed = plugin.onDidInstall(() => {
+      this.changed.fire();
+      this.server.now();
+    });
+    this.subscriptions = [this.changed, this.server, installed];
   }
 
   /** Roots whose points come this way now. */
   get active(): readonly Root[] {
     return [...this.following.keys()];
+  }
+
+  /** Another server may be meant from now on. */
+  lookAnew(): void {
+    for (const root of this.active) this.unfollow(root);
+    this.server.now();
   }
 
   dispose(): void {
@@ -47,30 +57,34 @@ export class ServerWatch implements vscode.Disposable {
   }
 
   private async lookNow(): Promise<void> {
-    const roots = this.workspaces.current;
-    for (const [root, controller] of this.following)
-      if (!roots.includes(root) || !(await this.isWanted())) {
-        controller.abort();
-        this.following.delete(root);
-      }
-    if (!(await this.isWanted())) return;
+    const roots = vscode.workspace.isTrusted ? this.workspaces.current : [];
+    for (const root of this.active) if (!roots.includes(root)) this.unfollow(root);
     for (const root of roots) {
-      if (this.following.has(root)) continue;
+      const installed = (await this.plugin.stateOf(root)) !== 'absent';
+      // Only where the file has come since can a server that is followed have loaded it.
+      if (this.following.has(root) && !installed) continue;
       const gateway = await root.sessions.runningWithoutPlugin();
-      // Asked again: another look may have been faster while the server was probed.
-      if (gateway !== null && !this.following.has(root)) this.follow(root, gateway);
+      if (gateway === null) this.unfollow(root);
+      // Asked again: the server may have taken its time, and the folder may be gone.
+      else if (!this.following.has(root) && this.workspaces.current.includes(root)) this.follow(root, gateway);
+      // It may only be slow to load it; from then on each point would be made twice.
+      if (installed && this.following.has(root)) this.server.later(lookAgainAfter);
     }
   }
 
-  private async isWanted(): Promise<boolean> {
-    return vscode.workspace.isTrusted && (await this.plugin.state()) === 'absent';
+  private unfollow(root: Root): void {
+    const controller = this.following.get(root);
+    if (controller === undefined) return;
+    this.following.delete(root);
+    controller.abort();
+    this.changed.fire();
   }
 
   private follow(root: Root, gateway: SessionGateway): void {
     const controller = new AbortController();
     this.following.set(root, controller);
     this.changed.fire();
-    this.log.info(`following the server at ${gateway.url} for ${root.api.root}: the plugin is not installed`);
+    this.log.info(`following the server at ${gateway.url} for ${root.api.root}: it has not loaded the plugin`);
     gateway
       .events((event) => this.hear(root, gateway, event, controller), controller.signal)
       .catch((error: unknown) => this.log.warn(`following the server ended: ${String(error)}`))

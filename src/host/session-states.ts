@@ -83,6 +83,12 @@ export class SessionStates implements vscode.Disposable {
     return this.problems.get(root) ?? null;
   }
 
+  /** Another server may be meant from now on. */
+  lookAnew(): void {
+    for (const root of [...this.followed.keys()]) this.unfollow(root);
+    this.server.now();
+  }
+
   dispose(): void {
     for (const root of [...this.followed.keys()]) this.unfollow(root);
     vscode.Disposable.from(...this.subscriptions).dispose();

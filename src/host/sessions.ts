@@ -7,7 +7,9 @@ import type { ConnectOptions, Connector } from '../opencode/connect';
 
 /** OpenCode as one workspace reaches it. Nothing is looked for or started before somebody needs a session. */
 export class Sessions {
-  private connector: Promise<Connector> | undefined;
+  private made: { settings: string; connector: Promise<Connector> } | undefined;
+  /** Of settings that were changed since: an agent may be at work in a server that one of them started. */
+  private readonly former: Array<Promise<Connector>> = [];
   private readonly connected = new vscode.EventEmitter<void>();
   /** A session was asked for: a server runs now, found or started. */
   readonly onDidConnect = this.connected.event;
@@ -30,8 +32,8 @@ export class Sessions {
   /** A server that runs already, ours or another's; null when there is none. Starts nothing; throws when a named one is silent. */
   async running(): Promise<SessionGateway | null> {
     if (!vscode.workspace.isTrusted) return null;
-    // One that was not needed before is not kept: settings may change until it is.
-    return (await (this.connector ?? this.load())).running();
+    // One that was not needed before is not kept.
+    return (await (this.fitting() ?? this.load(this.options()))).running();
   }
 
   /** A server that somebody else runs, and that has not loaded the plugin; null when there is none. Starts nothing. */
@@ -49,7 +51,7 @@ export class Sessions {
 
   /** What a person wants to know about the server; null before the first use. */
   async description(): Promise<string | null> {
-    const connector = await this.connector;
+    const connector = await this.fitting();
     if (connector === undefined || connector.source === null) return null;
     const { generation, version, url } = await connector.gateway();
     const own = connector.source === 'own' ? 'started by this window' : 'found running';
@@ -73,23 +75,37 @@ export class Sessions {
     return terminal;
   }
 
-  /** Stops the server if it is ours; answers whether it was. */
+  /** Stops the servers that are ours; answers whether there was one. */
   async close(): Promise<boolean> {
-    const connector = await this.connector;
-    this.connector = undefined;
-    const own = connector?.source === 'own';
-    await connector?.close();
+    const last = this.made === undefined ? [] : [this.made.connector];
+    const connectors = await Promise.all([...this.former.splice(0), ...last]);
+    this.made = undefined;
+    const own = connectors.some(({ source }) => source === 'own');
+    await Promise.all(connectors.map((connector) => connector.close()));
     return own;
   }
 
   private connect(): Promise<Connector> {
-    this.connector ??= this.load();
-    return this.connector;
+    const fitting = this.fitting();
+    if (fitting !== undefined) return fitting;
+    const options = this.options();
+    const connector = this.load(options);
+    this.made = { settings: settingsIn(options), connector };
+    return connector;
   }
 
-  private async load(): Promise<Connector> {
+  /** The one that was made for the settings as they are now. */
+  private fitting(): Promise<Connector> | undefined {
+    if (this.made !== undefined && this.made.settings !== settingsIn(this.options())) {
+      this.former.push(this.made.connector);
+      this.made = undefined;
+    }
+    return this.made?.connector;
+  }
+
+  private async load(options: ConnectOptions): Promise<Connector> {
     const { Connector } = await import('../opencode/connect');
-    return new Connector(this.options());
+    return new Connector(options);
   }
 
   private options(): ConnectOptions {
@@ -107,6 +123,8 @@ export class Sessions {
     };
   }
 }
+
+const settingsIn = ({ serverUrl, opencodePath }: ConnectOptions): string => JSON.stringify([serverUrl, opencodePath]);
 
 /** The official OpenCode extension tells the port of its terminal in the terminal's environment. */
 const terminalPort = (): number | undefined => {

@@ -5,6 +5,7 @@ import { writeAtomic } from '../core/atomic-file';
 import { globalConfigPath } from '../core/config';
 import { section, settings, type SettingKey } from './ids';
 import type { Root } from './root';
+import { writeStoreLocation, type Written } from './store-location';
 
 /**
  * VS Code's settings as one layer of the configuration, for plugin and command line too. Only what the user has set:
@@ -52,19 +53,43 @@ export const writeSettings = async (root: Root): Promise<void> => {
   if (before !== text) await writeWhole(path, text);
 };
 
-/**
- * Where the store lies is known before any workspace is, so that setting goes into the global file, which plugin and
- * command line read. Answers whether the place changed.
- */
-export const writeStoreLocation = async (): Promise<boolean> => {
-  const known = vscode.workspace.getConfiguration(section).inspect<string>(settings.storeLocation);
-  const wanted = known?.globalValue;
-  if (wanted === undefined) return false;
-  const path = globalConfigPath();
-  const before = await readJson(path);
-  const parsed: unknown = before === undefined ? {} : JSON.parse(before);
-  const content = typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed) ? { ...parsed } : {};
-  if (Object.entries(content).some(([key, value]) => key === settings.storeLocation && value === wanted)) return false;
-  await writeWhole(path, `${JSON.stringify({ ...content, [settings.storeLocation]: wanted }, null, 2)}\n`);
-  return true;
-};
+const memoryKey = 'storeLocationWritten';
+
+/** Keeps the global file in step with the setting. A file that cannot be changed is told of once, with the way to it. */
+export class StoreLocation {
+  private told = false;
+
+  constructor(
+    private readonly state: Pick<vscode.Memento, 'get' | 'update'>,
+    private readonly log: vscode.LogOutputChannel,
+  ) {}
+
+  /** Answers whether the file says what it shall. */
+  async write(): Promise<boolean> {
+    const path = globalConfigPath();
+    const wanted = vscode.workspace.getConfiguration(section).inspect<string>(settings.storeLocation)?.globalValue;
+    try {
+      await writeStoreLocation(path, wanted ?? '', {
+        get: () => this.state.get<Written>(memoryKey),
+        set: (written) => this.state.update(memoryKey, written),
+      });
+      this.told = false;
+      return true;
+    } catch (error) {
+      this.log.error(error instanceof Error ? error : String(error));
+      // Not awaited: the message stays until somebody reads it.
+      if (!this.told) void this.tell(path, error instanceof Error ? error.message : String(error));
+      this.told = true;
+      return false;
+    }
+  }
+
+  private async tell(path: string, why: string): Promise<void> {
+    const open = 'Open File';
+    const answer = await vscode.window.showErrorMessage(
+      `The setting “${section}.${settings.storeLocation}” could not be passed on: ${why.replace(/\.?$/, '.')} Correct the file or delete it, and reload the window.`,
+      open,
+    );
+    if (answer === open) await vscode.commands.executeCommand('vscode.open', vscode.Uri.file(path));
+  }
+}

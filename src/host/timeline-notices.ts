@@ -27,18 +27,23 @@ export const timelineNotices = async (
       text: silent,
       action: { id: 'openSettings', label: 'Open Settings' },
     });
-  if (watch.active.length > 0)
-    notices.push({
-      level: 'warning',
-      text: 'The OpenCode plugin is not installed: checkpoints are made from the server’s events, and may be late.',
-      action: install,
-    });
+  if (root === undefined) return notices;
+  const absent = (await plugin.stateOf(root)) === 'absent';
+  if (watch.active.includes(root))
+    notices.push(
+      absent
+        ? {
+            level: 'warning',
+            text: 'The OpenCode plugin is not installed: checkpoints are made from the server’s events, and may be late.',
+            action: install,
+          }
+        : {
+            level: 'warning',
+            text: 'Restart OpenCode: the plugin is installed, but the OpenCode that runs has not loaded it. Until then checkpoints are made from the server’s events, and may be late.',
+          },
+    );
   // Whoever has automatic checkpoints has the plugin somewhere, and whoever has none need not be told twice a day.
-  else if (
-    workspaces.current.length > 0 &&
-    !checkpoints.some(({ trigger }) => trigger === 'turn' || trigger === 'tool') &&
-    (await plugin.state()) === 'absent'
-  )
+  else if (absent && !checkpoints.some(({ trigger }) => trigger === 'turn' || trigger === 'tool'))
     notices.push({
       level: 'info',
       text: 'With its plugin, OpenCode makes a checkpoint before every prompt and every change.',

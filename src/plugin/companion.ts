@@ -65,7 +65,7 @@ export class Companion {
     const workspace = await openWorkspace({
       directory: this.directory,
       task: (folder, root) => {
-        const exportState = loadConfig(root, folder).config['task.exportState'];
+        const exportState = (): boolean => loadConfig(root, folder).config['task.exportState'];
         return (task = new TaskService(new TaskStore({ folder, root, exportState })));
       },
       conversation: (folder, root, stored) => {

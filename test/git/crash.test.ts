@@ -47,7 +47,7 @@ function copied(box: Sandbox): () => void {
 }
 
 const task = (folder: string, root: string): TaskService =>
-  new TaskService(new TaskStore({ folder, root, exportState: false }));
+  new TaskService(new TaskStore({ folder, root, exportState: () => false }));
 
 /** All calls with CRASH_EVERY=1; else about this many of them, spread over the operation. */
 const samples = process.env.CRASH_EVERY === '1' ? Infinity : 14;

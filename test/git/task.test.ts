@@ -20,7 +20,7 @@ async function open(prepare: (box: Sandbox) => void = () => undefined): Promise<
   prepare(box);
   let service: TaskService | undefined;
   const workspace = await box.open({
-    task: (folder, root) => (service = new TaskService(new TaskStore({ folder, root, exportState: true }))),
+    task: (folder, root) => (service = new TaskService(new TaskStore({ folder, root, exportState: () => true }))),
   });
   const state = (name: string): string => readFileSync(join(box.root, '.opencode', 'state', name), 'utf8');
   return { box, workspace, task: service as TaskService, state };

@@ -45,12 +45,16 @@ describe('OpenCode plugin', () => {
   it('of an older version is offered an update, once', async () => {
     write(file, '// opencode-checkpoints 0.0.1 0123456789ab\nexport default {};\n');
     const workspaces = new Workspaces(opener());
-    await workspaces.all();
+    const [root, other] = await workspaces.all();
+    assert.ok(root && other);
     const plugin = pluginOf(workspaces);
     assert.equal(await plugin.state(), 'outdated');
+    assert.equal(await plugin.stateOf(other), 'absent');
     const asked = await answering(['Update Plugin'], () => plugin.offerUpdate());
     assert.match(asked[0]?.message ?? '', /is version 0\.0\.1; this extension brings/);
-    assert.equal(await plugin.state(), 'current');
+    assert.equal(await plugin.stateOf(root), 'current');
+    // The other folder still has none.
+    assert.equal(await plugin.state(), 'absent');
     write(file, '// opencode-checkpoints 0.0.1 0123456789ab\nexport default {};\n');
     assert.deepEqual(await answering([], () => plugin.offerUpdate()), []);
     await workspaces.close();

@@ -73,13 +73,12 @@ describe('settings', () => {
       (there) => there,
       'the store did not move',
     );
-    await set('storeLocation', '');
+    await set('storeLocation', undefined);
     await eventually(
-      () => readFileSync(config, 'utf8').includes(elsewhere),
+      () => readFileSync(config, 'utf8').includes('storeLocation'),
       (there) => !there,
       'not moved back',
     );
-    await set('storeLocation', undefined);
     assert.equal(await withStore(async (api) => api.folder), folder);
   });
 });

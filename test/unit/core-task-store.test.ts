@@ -34,7 +34,7 @@ beforeEach(() => {
 afterEach(() => rmSync(base, { recursive: true, force: true }));
 
 const open = (more: Partial<TaskStoreOptions> = {}): TaskStore =>
-  new TaskStore({ folder, root, exportState: true, ...more });
+  new TaskStore({ folder, root, exportState: () => true, ...more });
 const save = (store: TaskStore, patch: unknown): ReturnType<TaskStore['change']> =>
   store.change((current) => mergeTask(current, patch).task);
 const exported = (name: string): string => readFileSync(join(state, name), 'utf8');
@@ -119,13 +119,23 @@ describe('the export', () => {
 
   it('is left alone when it is switched off', async () => {
     edit('checkpoint.json', { version: 2, task: { title: 'Theirs' } });
-    const store = open({ exportState: false });
+    const store = open({ exportState: () => false });
     await save(store, { title: 'T' });
     await store.saveHistory([]);
     expect((await store.load()).live?.task.title).toBe('T');
     expect(readdirSync(state)).toEqual(['checkpoint.json']);
     await store.change(() => null);
     expect(parsed('checkpoint.json')).toMatchObject({ task: { title: 'Theirs' } });
+  });
+
+  it('follows the setting while it is open', async () => {
+    let on = false;
+    const store = open({ exportState: () => on });
+    await save(store, { title: 'T' });
+    expect(existsSync(state)).toBe(false);
+    on = true;
+    await save(store, { title: 'U' });
+    expect(parsed('checkpoint.json')).toMatchObject({ task: { title: 'U' } });
   });
 
   it('goes when the task is cleared, and does not come back', async () => {
