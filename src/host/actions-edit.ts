@@ -6,6 +6,8 @@ import { fetchedStay, plural, shortTitle } from './labels';
 import { pickRoot, targetOf, targetsOf } from './picker';
 import type { Root } from './root';
 import type { Services } from './services';
+import { hasLines } from './task-model';
+import { editText } from './text-fields';
 import { isTreeNode } from './tree-nodes';
 
 export const rename = async ({ workspaces }: Services, argument: unknown): Promise<Checkpoint | undefined> => {
@@ -20,11 +22,13 @@ export const describe = async ({ workspaces }: Services, argument: unknown): Pro
   const target = await targetOf(workspaces, argument, 'Edit Description…');
   if (target === undefined) return undefined;
   const { root, checkpoint } = target;
-  const text = await vscode.window.showInputBox({
-    title: `Description of “${shortTitle(checkpoint)}”`,
-    prompt: 'Empty removes it.',
-    value: checkpoint.description ?? '',
-  });
+  const title = `Description of “${shortTitle(checkpoint)}”`;
+  const value = checkpoint.description ?? '';
+  if (hasLines(value)) {
+    await editText({ root: root.api.root, kind: 'description', checkpoint: checkpoint.id }, title);
+    return checkpoint;
+  }
+  const text = await vscode.window.showInputBox({ title, prompt: 'Empty removes it.', value });
   return text === undefined ? undefined : root.api.describe(checkpoint.id, text);
 };
 

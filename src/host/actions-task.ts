@@ -4,16 +4,10 @@ import type { TaskStatus } from '../core/model';
 import { pickRoot } from './picker';
 import type { Root } from './root';
 import type { Services } from './services';
-import { addItem, listNames, replaceItem, statusNames, textNames, type ListField } from './task-model';
+import { addItem, hasLines, listNames, replaceItem, statusNames, textNames, type ListField } from './task-model';
+import { saveTask } from './task-save';
 import { isTaskNode, type TaskNode } from './task-view';
-
-const save = async (root: Root, patch: Record<string, unknown>, log: vscode.LogOutputChannel): Promise<void> => {
-  if (Object.keys(patch).length === 0) return;
-  const { clamped, warnings } = await root.task.save(root.api, patch);
-  for (const warning of warnings) log.warn(warning);
-  if (clamped.length > 0)
-    vscode.window.showWarningMessage(`Too long, and shortened: ${clamped.map(({ field }) => field).join(', ')}.`);
-};
+import { editText } from './text-fields';
 
 const rootOf = async ({ workspaces }: Services, title: string): Promise<Root | undefined> => {
   const root = await pickRoot(workspaces, title);
@@ -65,25 +59,29 @@ export const editTaskRow = async ({ log }: Services, node: unknown): Promise<voi
   const { root } = node;
   if (node.type === 'taskStatus') {
     const status = await pickStatus(node.status);
-    if (status !== undefined) await save(root, { status }, log);
+    if (status !== undefined) await saveTask(root, { status }, log);
   } else if (node.type === 'taskText') {
     const title = `${textNames[node.field]} of the Task`;
+    if (hasLines(node.text)) return editText({ root: root.api.root, kind: 'field', field: node.field }, title);
     const text = await vscode.window.showInputBox({ title, value: node.text, prompt: 'Empty removes it.' });
-    if (text !== undefined && text !== node.text) await save(root, { [node.field]: text }, log);
+    if (text !== undefined && text !== node.text) await saveTask(root, { [node.field]: text }, log);
   } else if (node.type === 'taskItem') {
+    const { field, index } = node;
+    if (hasLines(node.text))
+      return editText({ root: root.api.root, kind: 'row', field, index, text: node.text }, listNames[field]);
     const text = await vscode.window.showInputBox({
       title: listNames[node.field],
       value: node.text,
       prompt: 'Empty removes it.',
     });
     if (text !== undefined && text !== node.text)
-      await save(root, replaceItem(await root.task.read(), node.field, node.index, node.text, text), log);
+      await saveTask(root, replaceItem(await root.task.read(), node.field, node.index, node.text, text), log);
   }
 };
 
 export const removeTaskItem = async ({ log }: Services, node: unknown): Promise<void> => {
   if (isTaskNode(node) && node.type === 'taskItem')
-    await save(node.root, replaceItem(await node.root.task.read(), node.field, node.index, node.text, ''), log);
+    await saveTask(node.root, replaceItem(await node.root.task.read(), node.field, node.index, node.text, ''), log);
 };
 
 export const addTaskItem = async ({ log }: Services, node: unknown): Promise<void> => {
@@ -91,7 +89,7 @@ export const addTaskItem = async ({ log }: Services, node: unknown): Promise<voi
   const { root, field } = node;
   const text = await vscode.window.showInputBox({ title: `Add to ${listNames[field]}`, placeHolder: examples[field] });
   if (text !== undefined && text.trim() !== '')
-    await save(root, addItem(await root.task.read(), field, text.trim()), log);
+    await saveTask(root, addItem(await root.task.read(), field, text.trim()), log);
 };
 
 const examples: Record<ListField, string> = {

@@ -9,7 +9,7 @@ import { extensionApi, type ExtensionApi } from './extension-api';
 import { ForkOffer } from './fork-offer';
 import { ForkReveal } from './fork-reveal';
 import { Gutter } from './gutter';
-import { contextKeys, section, settings, snapshotScheme, views } from './ids';
+import { contextKeys, section, settings, snapshotScheme, textScheme, views } from './ids';
 import { OldData } from './import';
 import { Recovery } from './recovery';
 import { RemotePicker } from './remote-picker';
@@ -31,6 +31,7 @@ import { HostTimeline } from './timeline-backend';
 import { TimelineView } from './timeline-view';
 import { CheckpointTree } from './tree';
 import { TaskView } from './task-view';
+import { TextFields } from './text-fields';
 import { trackContext } from './view-state';
 import { Workspaces } from './workspaces';
 
@@ -67,6 +68,7 @@ export const compose = (context: vscode.ExtensionContext): Host => {
   const remotes = new RemotePicker(context.workspaceState);
   const recovery = new Recovery(workspaces);
   const location = new StoreLocation(context.globalState, log);
+  const texts = new TextFields(workspaces, log);
   const oldData = new OldData(context.extensionUri, backup, log);
   const services: Services = {
     ...{ log, workspaces, tree, treeView, gutter, plugin, watch, states, flow },
@@ -107,6 +109,8 @@ export const compose = (context: vscode.ExtensionContext): Host => {
       isReadonly: new vscode.MarkdownString('This is how the file was at a checkpoint: it cannot be changed.'),
       isCaseSensitive: process.platform === 'linux',
     }),
+    texts,
+    vscode.workspace.registerFileSystemProvider(textScheme, texts, { isCaseSensitive: true }),
     registerCommands({ services, timeline, setViewAsTree }),
     vscode.workspace.onDidGrantWorkspaceTrust(keep(() => workspaces.reopen())),
     workspaces.onDidChange(keep(() => updateUndoContext(services))),

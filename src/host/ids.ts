@@ -4,6 +4,7 @@ export const extensionId = 'opencode-checkpoints.opencode-checkpoints';
 export const section = 'opencodeCheckpoints';
 export const container = 'opencodeCheckpoints';
 export const snapshotScheme = 'opencode-checkpoint';
+export const textScheme = 'opencode-checkpoint-text';
 
 export const views = {
   tree: 'opencodeCheckpoints.tree',

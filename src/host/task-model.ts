@@ -38,6 +38,13 @@ export const addItem = (task: TaskState | null, field: ListField, text: string):
 const indexOf = (items: readonly string[], index: number, text: string): number =>
   items[index] === text ? index : items.indexOf(text);
 
+/** The position of a row that had these texts one after the other, newest first; -1 when it is gone. */
+export const findItem = (items: readonly string[], index: number, texts: readonly string[]): number =>
+  texts.map((text) => indexOf(items, index, text)).find((at) => at >= 0) ?? -1;
+
+/** What a single line cannot hold. */
+export const hasLines = (text: string): boolean => /[\r\n]/.test(text);
+
 export const replaceItem = (
   task: TaskState | null,
   field: ListField,

@@ -1,7 +1,7 @@
 import * as assert from 'node:assert/strict';
 import * as vscode from 'vscode';
 import type { Checkpoint } from '../../src/core/model';
-import { commands } from '../../src/host/ids';
+import { commands, textScheme } from '../../src/host/ids';
 import type { CheckpointNode, FileNode } from '../../src/host/tree-nodes';
 import { Workspaces } from '../../src/host/workspaces';
 import { activate, activeTab, answering, closeEditors, eventually, opener, run, showFile, withStore } from './helpers';
@@ -27,6 +27,22 @@ describe('keeping order', () => {
     const { id } = await make();
     await answering(['Why it matters'], () => run(commands.describe, id));
     assert.equal((await now(id)).description, 'Why it matters');
+  });
+
+  it('edits a description of several lines as a document, and keeps its lines', async () => {
+    const { id } = await make();
+    await withStore((api) => api.describe(id, 'Why\nand how'));
+    await answering([], () => run(commands.describe, id));
+    const editor = vscode.window.activeTextEditor;
+    assert.equal(editor?.document.uri.scheme, textScheme);
+    assert.equal(editor?.document.getText(), 'Why\nand how');
+    await run('workbench.action.files.save');
+    assert.equal((await now(id)).description, 'Why\nand how');
+    await editor?.edit((edit) => edit.insert(new vscode.Position(1, 0), 'when\n'));
+    assert.equal((await now(id)).description, 'Why\nand how');
+    assert.equal(await editor?.document.save(), true);
+    assert.equal((await now(id)).description, 'Why\nwhen\nand how');
+    await run('workbench.action.closeActiveEditor');
   });
 
   it('pins and unpins', async () => {

@@ -49,6 +49,26 @@ describe('task', () => {
     assert.equal((await task()).notes, undefined);
   });
 
+  it('keeps the lines of a text that has several', async () => {
+    await root.task.save(root.api, { objective: 'One\nTwo', notes: ['First\nnote', 'Other'] });
+    const edited = async (node: TaskNode, text: string): Promise<void> => {
+      await answering([], () => run(commands.editTaskRow, node));
+      const editor = vscode.window.activeTextEditor;
+      assert.ok(editor);
+      for (const more of [`${text} and`, `${text} and more`]) {
+        const all = new vscode.Range(0, 0, editor.document.lineCount, 0);
+        await editor.edit((edit) => edit.replace(all, more));
+        assert.equal(await editor.document.save(), true);
+      }
+      await run('workbench.action.closeActiveEditor');
+    };
+    await edited({ type: 'taskText', root, field: 'objective', text: 'One\nTwo' }, 'One\nThree');
+    assert.equal((await task()).objective, 'One\nThree and more');
+    await edited({ type: 'taskItem', root, field: 'notes', index: 0, text: 'First\nnote' }, 'First\nchange');
+    assert.deepEqual((await task()).notes, ['First\nchange and more', 'Other']);
+    await root.task.save(root.api, { objective: '', notes: [] });
+  });
+
   it('changes nothing when a question is closed', async () => {
     const before = await task();
     await answering([undefined], () => run(commands.editTask));

@@ -9,6 +9,7 @@ import {
   section,
   settings,
   snapshotScheme,
+  textScheme,
   views,
 } from '../../../src/host/ids';
 
@@ -91,8 +92,9 @@ describe('package.json and the code', () => {
     expect(unused).toEqual([]);
   });
 
-  it('activate for the files of checkpoints', () => {
+  it('activate for the files of checkpoints, and for texts that are edited as files', () => {
     expect(manifest.activationEvents).toContain(`onFileSystem:${snapshotScheme}`);
+    expect(manifest.activationEvents).toContain(`onFileSystem:${textScheme}`);
   });
 
   it('have a text for every %key%, and no key without use', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { addItem, replaceItem, tickItem } from '../../../src/host/task-model';
+import { addItem, findItem, hasLines, replaceItem, tickItem } from '../../../src/host/task-model';
 
 const task = { nextSteps: ['a', 'b', 'a'], completedSteps: ['x'] };
 
@@ -12,6 +12,17 @@ describe('editing the task', () => {
   it('replaces the item that was clicked, not its double', () => {
     expect(replaceItem(task, 'nextSteps', 2, 'a', 'z')).toEqual({ nextSteps: ['a', 'b', 'z'] });
     expect(replaceItem(task, 'nextSteps', 1, 'b', '')).toEqual({ nextSteps: ['a', 'a'] });
+  });
+
+  it('finds an item by the texts it had, the newest first', () => {
+    expect(findItem(['a', 'b', 'a'], 2, ['a'])).toBe(2);
+    expect(findItem(['old', 'x', 'new'], 0, ['new', 'old'])).toBe(2);
+    expect(findItem(['x', 'old'], 0, ['new', 'old'])).toBe(1);
+    expect(findItem(['x'], 0, ['new', 'old'])).toBe(-1);
+  });
+
+  it('tells a text of several lines', () => {
+    expect(['a', 'a\nb', 'a\r\nb', ''].map(hasLines)).toEqual([false, true, true, false]);
   });
 
   it('finds an item that moved, and leaves alone what is gone', () => {
