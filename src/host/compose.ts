@@ -25,7 +25,7 @@ import type { Services } from './services';
 import { SessionStates } from './session-states';
 import { StoreLocation, writeSettings } from './settings';
 import { SnapshotFileSystem } from './snapshot-fs';
-import { hasStore } from './startup';
+import { endedServers, hasStore } from './startup';
 import { StatusBar } from './status-bar';
 import { HostTimeline } from './timeline-backend';
 import { TimelineView } from './timeline-view';
@@ -139,6 +139,8 @@ export const compose = (context: vscode.ExtensionContext): Host => {
     await location.write();
     // The status bar shows the last checkpoint's age from the start, where there is one.
     if (await anyStore()) await tree.getChildren();
+    const ended = await endedServers();
+    if (ended.length > 0) log.info(`Ended OpenCode servers of a window that is gone: ${ended.join(', ')}`);
   })();
   return { api: extensionApi(workspaces), close: () => backup.close().finally(() => workspaces.close()) };
 };

@@ -15,6 +15,14 @@ export const hasStore = async (folder: string): Promise<boolean> => {
   }
 };
 
+/** Ends the servers that a window started which was killed. */
+export const endedServers = async (): Promise<number[]> => {
+  const folder = join(storeHome(), 'servers');
+  if (!(await exists(folder))) return [];
+  const { endLeftovers } = await import('../opencode/leftovers');
+  return endLeftovers(folder);
+};
+
 const exists = (path: string): Promise<boolean> =>
   access(path).then(
     () => true,
