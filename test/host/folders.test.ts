@@ -1,0 +1,66 @@
+import * as assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import * as vscode from 'vscode';
+import { CheckpointsError } from '../../src/core/errors';
+import { commands } from '../../src/host/ids';
+import { activeRoot } from '../../src/host/picker';
+import { failedFolders } from '../../src/host/view-state';
+import { Workspaces } from '../../src/host/workspaces';
+import { activate, answering, closeEditors, opener, project, read, run, second, withStore, write } from './helpers';
+
+const notes = join(second, 'notes.txt');
+
+describe('several folders', () => {
+  before(activate);
+  afterEach(closeEditors);
+
+  it('that could not be opened are named, not replaced by others, and tried again alone', async () => {
+    const open = opener();
+    let broken = true;
+    const workspaces = new Workspaces(async (directory) => {
+      if (broken && directory === second) throw new CheckpointsError('git-missing', '');
+      return open(directory);
+    });
+    const closed: string[] = [];
+    workspaces.onDidClose((root) => closed.push(root.name));
+    const [root, ...others] = await workspaces.all();
+    assert.equal(root?.api.root, project);
+    assert.deepEqual(others, []);
+    assert.match(failedFolders(workspaces).join(), /^second could not be opened\. Git was not found\. /);
+    await vscode.window.showTextDocument(vscode.Uri.file(notes));
+    await assert.rejects(activeRoot(workspaces), { reason: 'git-missing' });
+    broken = false;
+    await workspaces.update();
+    assert.deepEqual(
+      workspaces.current.map(({ name }) => name),
+      ['project', 'second'],
+    );
+    assert.equal(workspaces.current[0], root);
+    assert.deepEqual(closed, []);
+    assert.deepEqual(workspaces.failed, []);
+    assert.equal((await activeRoot(workspaces))?.name, 'second');
+    await workspaces.close();
+    assert.deepEqual(closed, ['project', 'second']);
+    workspaces.dispose();
+  });
+
+  it('that can both undo are asked about, the last restore first', async () => {
+    const restored = async (directory: string, change: () => void): Promise<void> =>
+      withStore(async (api) => {
+        const { id } = await api.create({ name: 'To go back to' });
+        change();
+        await api.restore(id, { scope: ['files'] });
+      }, directory);
+    const readme = read('README.md');
+    writeFileSync(notes, 'one\n');
+    await restored(project, () => write('README.md', '# Changed\n'));
+    await restored(second, () => writeFileSync(notes, 'two\n'));
+    assert.equal(readFileSync(notes, 'utf8'), 'one\n');
+    const asked = await answering(['second'], () => run(commands.undo));
+    assert.deepEqual(asked[0]?.items, ['$(root-folder) second', '$(root-folder) project']);
+    assert.equal(readFileSync(notes, 'utf8'), 'two\n');
+    assert.equal(read('README.md'), readme);
+    writeFileSync(notes, 'one\n');
+  });
+});
