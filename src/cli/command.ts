@@ -44,6 +44,8 @@ export interface Opened {
 export interface OpenNeeds {
   /** The query index pays off for searching and statistics only. */
   index?: boolean;
+  /** It tells by itself what is wrong with the settings. */
+  examines?: boolean;
 }
 
 export interface Selection {

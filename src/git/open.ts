@@ -57,6 +57,7 @@ export async function openWorkspace(options: OpenOptions): Promise<Workspace> {
   const workspace = new Workspace({
     store,
     config,
+    configProblems: () => loadConfig(root, layout.folder, env).problems,
     index,
     task: options.task?.(layout.folder, root) ?? null,
     conversation,

@@ -52,7 +52,7 @@ export function registerStoreCommands(program: Command, select: Select): void {
       const damaged = await examineStoreFile(invocation.globals.cwd, { repair: repair ?? false });
       if (damaged !== null && !damaged.repaired)
         return { json: { problems: [damaged] }, text: (output) => problemsView([damaged], output) };
-      const { workspace, recovered } = await invocation.openAll();
+      const { workspace, recovered } = await invocation.openAll({ examines: true });
       invocation.output.progress('Examining…');
       const found = await workspace.doctor({ repair: repair ?? false });
       // A fork that is missing is among what the doctor finds itself.
