@@ -46,6 +46,8 @@ export interface OpenNeeds {
   index?: boolean;
   /** It tells by itself what is wrong with the settings. */
   examines?: boolean;
+  /** It only reads: a folder without a store stays without one. */
+  reads?: boolean;
 }
 
 export interface Selection {

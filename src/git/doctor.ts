@@ -3,7 +3,7 @@ import { join, sep } from 'node:path';
 import type { Problem } from '../core/api';
 import type { Config } from '../core/config';
 import { readJournal } from './journal';
-import { rawAttributes, readWorkspaceFile } from './layout';
+import { hasStore, rawAttributes, readWorkspaceFile } from './layout';
 import { writeFileDurably } from './durable';
 import { adopt, findMoved, renameRoot } from './moved';
 import { isMissing } from './refs';
@@ -21,11 +21,14 @@ export async function diagnose(store: GitStore, repair: boolean, config: () => C
     }
     problems.push({ reason, message, repaired });
   };
-  await checkJournal(store, report);
-  await checkLayout(store, report);
-  await checkLocks(store, report);
-  await checkRefs(store, report);
-  await checkOverlaps(store, report);
+  // Where there is no store yet, that of a folder which was moved here may be found all the same.
+  if (hasStore(store.layout)) {
+    await checkJournal(store, report);
+    await checkLayout(store, report);
+    await checkLocks(store, report);
+    await checkRefs(store, report);
+    await checkOverlaps(store, report);
+  }
   await checkMoved(store, config, report);
   return problems;
 }
@@ -138,7 +141,8 @@ async function missingBelow(store: GitStore, commits: string[]): Promise<string 
 
 /** The folder was moved or renamed: its checkpoints are still kept under its old name. */
 async function checkMoved(store: GitStore, config: () => Config, report: Report): Promise<void> {
-  if (readWorkspaceFile(join(store.folder, 'workspace.json'))?.root !== store.root)
+  const file = readWorkspaceFile(join(store.folder, 'workspace.json'));
+  if (file && file.root !== store.root)
     await report('moved', `The store still names the folder this workspace had before.`, () => renameRoot(store));
   for (const moved of await findMoved(store, config)) {
     const what = `${moved.root} is gone, and its ${moved.checkpoints} checkpoints are of the files that are here now`;

@@ -15,7 +15,7 @@ export function registerStoreCommands(program: Command, select: Select): void {
     summary: 'how many checkpoints there are and what they take',
     examples: ['opencode-checkpoints stats', 'opencode-checkpoints stats --json'],
     run: async (invocation) => {
-      const workspace = await invocation.open({ index: true });
+      const workspace = await invocation.open({ index: true, reads: true });
       const stats = await workspace.stats();
       return { json: stats, text: (output) => statsView(stats, output) };
     },
@@ -52,7 +52,7 @@ export function registerStoreCommands(program: Command, select: Select): void {
       const damaged = await examineStoreFile(invocation.globals.cwd, { repair: repair ?? false });
       if (damaged !== null && !damaged.repaired)
         return { json: { problems: [damaged] }, text: (output) => problemsView([damaged], output) };
-      const { workspace, recovered } = await invocation.openAll({ examines: true });
+      const { workspace, recovered } = await invocation.openAll({ examines: true, reads: true });
       invocation.output.progress('Examining…');
       const found = await workspace.doctor({ repair: repair ?? false });
       // A fork that is missing is among what the doctor finds itself.
