@@ -1,8 +1,9 @@
-import { existsSync, readFileSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join, sep } from 'node:path';
 import type { Problem } from '../core/api';
 import type { Config } from '../core/config';
-import { readJournal } from './journal';
+import { CheckpointsError } from '../core/errors';
+import { readJournal, setJournalAside } from './journal';
 import { hasStore, rawAttributes, readWorkspaceFile } from './layout';
 import { writeFileDurably } from './durable';
 import { adopt, findMoved, renameRoot } from './moved';
@@ -40,9 +41,12 @@ async function checkJournal(store: GitStore, report: Report): Promise<void> {
   if (!existsSync(path)) return;
   try {
     readJournal(path);
-  } catch {
-    await report('journal-damaged', 'The journal of an interrupted restore is damaged.', () =>
-      renameSync(path, `${path}.damaged-${Date.now()}`),
+  } catch (error) {
+    if (!CheckpointsError.is(error, 'store-broken')) throw error;
+    await report(
+      'journal-damaged',
+      'The journal of an interrupted restore is damaged.',
+      () => void setJournalAside(path),
     );
     return;
   }
