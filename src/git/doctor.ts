@@ -1,10 +1,10 @@
-import { existsSync, readFileSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { accessSync, constants, existsSync, readFileSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join, sep } from 'node:path';
 import type { Problem } from '../core/api';
 import type { Config } from '../core/config';
 import { CheckpointsError } from '../core/errors';
 import { readJournal, setJournalAside } from './journal';
-import { hasStore, rawAttributes, readWorkspaceFile } from './layout';
+import { hasStore, rawAttributes, readWorkspaceFile, storeFailure } from './layout';
 import { writeFileDurably } from './durable';
 import { adopt, findMoved, renameRoot } from './moved';
 import { isMissing } from './refs';
@@ -65,11 +65,25 @@ async function checkLayout(store: GitStore, report: Report): Promise<void> {
     await report('alternates', 'The store does not see the objects it shares with your repository.', () =>
       writeFileDurably(alternates, '../../borrowed/objects\n'),
     );
+  const failure = writeFailure(store.folder);
+  if (failure) await report('store-readonly', failure.message);
   if (process.platform !== 'win32' && (statSync(home).mode & 0o077) !== 0)
     await report('permissions', 'Other users of this machine can read the store.', async () => {
       const { chmodSync } = await import('node:fs');
       chmodSync(home, 0o700);
     });
+}
+
+/** Nothing can be captured then, and nothing mended. */
+function writeFailure(folder: string): CheckpointsError | null {
+  try {
+    accessSync(folder, constants.W_OK);
+    return null;
+  } catch (error) {
+    const failure = storeFailure(error, folder);
+    if (CheckpointsError.is(failure, 'store-readonly')) return failure;
+    throw error;
+  }
 }
 
 /** Locks are held for milliseconds; one that is minutes old belongs to nobody. */
