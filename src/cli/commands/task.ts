@@ -6,6 +6,7 @@ import type { Checkpoint, TaskState } from '../../core/model';
 import { taskStatuses } from '../../core/task';
 import type { Clamp } from '../../core/task';
 import { collect, define, type Invocation, type Opened, type Reply, type Select } from '../command';
+import { addGlobals } from '../globals';
 import type { Output } from '../output';
 import { resultView } from '../views/restore';
 import { historyTable, taskView } from '../views/task';
@@ -35,8 +36,7 @@ const listOf = {
 } as const;
 
 export function registerTaskCommands(program: Command, select: Select): void {
-  const group = program
-    .command('task')
+  const group = addGlobals(program.command('task'))
     .summary('what the agent is doing: show, set, clear, history, handoff, restore')
     .description(
       'What the agent is doing. Every save is a checkpoint, and `.opencode/state` has a copy for other tools.',
