@@ -44,6 +44,10 @@ export interface Opened {
 export interface OpenNeeds {
   /** The query index pays off for searching and statistics only. */
   index?: boolean;
+  /** It tells by itself what is wrong with the settings. */
+  examines?: boolean;
+  /** It only reads: a folder without a store stays without one. */
+  reads?: boolean;
 }
 
 export interface Selection {

@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander';
+import { CheckpointsError } from '../core/errors';
 
 /** Taken by every command, before or after its name. */
 export interface Globals {
@@ -39,12 +40,20 @@ export function readGlobals(command: Command): Globals {
     given.server ??= options.server;
   }
   return {
-    cwd: given.cwd ?? process.cwd(),
+    cwd: given.cwd ?? here(),
     json: given.json ?? false,
     yes: given.yes ?? false,
     force: given.force ?? false,
     server: given.server ?? null,
   };
+}
+
+function here(): string {
+  try {
+    return process.cwd();
+  } catch (error) {
+    throw new CheckpointsError('invalid-argument', 'The current folder does not exist any more', { cause: error });
+  }
 }
 
 /** For lines that could not be parsed: was `--json` among what was written? */

@@ -13,10 +13,9 @@ async function main(argv: readonly string[]): Promise<number> {
   try {
     parsed = parse(argv);
   } catch (error) {
-    if (!(error instanceof UsageError)) throw error;
     const output = outputFor(wantsJson(argv));
     report(output, complain(error));
-    return finish(output, exitCodes.usage);
+    return finish(output, error instanceof UsageError ? exitCodes.usage : exitCodes.failed);
   }
   if (parsed.kind === 'run') return perform(parsed);
   const output = outputFor(wantsJson(argv));

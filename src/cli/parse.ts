@@ -40,7 +40,7 @@ export function parse(argv: readonly string[]): Parsed {
   );
   try {
     refuseSwallowed(program, argv);
-    program.parse(argv, { from: 'user' });
+    program.parse(withoutJsonForHelp(argv), { from: 'user' });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     if (error.code === 'commander.version') return { kind: 'answer', json: { version }, text: printed };
@@ -90,6 +90,11 @@ function refuseSwallowed(program: Command, argv: readonly string[]): void {
     if (value !== undefined && options.some((one) => isFlag(one, value)))
       throw new CommanderError(2, 'commander.optionMissingArgument', `option '${option.flags}' argument missing`);
   }
+}
+
+/** commander's `help` takes no options; how its answer is printed is decided elsewhere. */
+function withoutJsonForHelp(argv: readonly string[]): readonly string[] {
+  return argv.find((word) => !word.startsWith('-')) === 'help' ? argv.filter((word) => word !== '--json') : argv;
 }
 
 const isFlag = (option: Option, word: string | undefined): boolean => word === option.short || word === option.long;

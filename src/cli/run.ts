@@ -6,8 +6,9 @@ import { ask } from './ask';
 import type { Invocation, Opened, OpenNeeds, Reply, Selection } from './command';
 import { openFor } from './compose';
 import type { Output } from './output';
-import { recoverySentence } from './sentences';
+import { recoverySentence, sentence } from './sentences';
 import { openSessions, type Sessions } from './sessions';
+import { visible } from './visible';
 
 /** Runs one selected command; whatever it opened is closed again, however it ends. */
 export async function run(selection: Selection, output: Output, signal: AbortSignal): Promise<Reply> {
@@ -23,6 +24,7 @@ export async function run(selection: Selection, output: Output, signal: AbortSig
 class Running implements Invocation {
   private readonly opened: Array<{ close(): Promise<void> }> = [];
   private connection: Sessions | null = null;
+  private readonly warned = new Set<string>();
 
   constructor(
     private readonly selection: Selection,
@@ -46,7 +48,15 @@ class Running implements Invocation {
     const opened = await openFor(this.globals, needs, (folder, root) => this.connect(folder, root));
     this.opened.push(opened.workspace);
     if (opened.recovered && !this.globals.json) this.output.note(recoverySentence(opened.recovered));
+    // For programs, too: what should have been left out may be captured now.
+    if (!needs.examines) for (const { message } of opened.workspace.configProblems()) this.warn(message);
     return opened;
+  }
+
+  private warn(message: string): void {
+    if (this.warned.has(message)) return;
+    this.warned.add(message);
+    this.output.note(`${this.output.errorStyle.yellow('warning:')} ${visible(sentence(message))} It does not count.`);
   }
 
   sessions(workspace: WorkspaceApi): Promise<SessionGateway> {

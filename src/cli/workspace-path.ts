@@ -1,12 +1,13 @@
 import { lstat, realpath } from 'node:fs/promises';
 import path from 'node:path';
 import { CheckpointsError } from '../core/errors';
+import { fsPath } from '../git/path-bytes';
 
 type Knows = (relative: string) => Promise<boolean>;
 
 export async function onDisk(root: string, relative: string): Promise<boolean> {
   try {
-    await lstat(path.join(root, relative));
+    await lstat(fsPath(root, relative));
     return true;
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code;
@@ -14,6 +15,9 @@ export async function onDisk(root: string, relative: string): Promise<boolean> {
     throw error;
   }
 }
+
+/** As JSON writes a byte that is not UTF-8, which no argument can hold: `\\udcff`. */
+const escapedByte = /\\udc([89a-f][0-9a-f])/gi;
 
 /** The real path of what may not exist: its nearest existing parent resolved, the rest as given. The last part is not followed. */
 async function realParent(absolute: string): Promise<string> {
@@ -47,11 +51,19 @@ export async function workspacePath(
   options: { disk?: boolean } = {},
 ): Promise<string> {
   if (given === '') throw new CheckpointsError('invalid-argument', 'A path cannot be empty');
+  const known = async (relative: string): Promise<boolean> =>
+    ((options.disk ?? true) && (await onDisk(root, relative))) || knows(relative);
+  const found = await readPath(root, cwd, given, known);
+  const meant = given.replace(escapedByte, (_, byte: string) => String.fromCharCode(0xdc00 + parseInt(byte, 16)));
+  // A name may really hold a backslash and these letters: that one counts first.
+  if (meant === given || (await known(found))) return found;
+  return readPath(root, cwd, meant, known);
+}
+
+async function readPath(root: string, cwd: string, given: string, known: Knows): Promise<string> {
   const absolute = path.resolve(await realpath(cwd), given);
   const fromHere = inside(root, absolute) ?? inside(root, await realParent(absolute));
   const fromRoot = path.isAbsolute(given) ? null : inside(root, path.resolve(root, given));
-  const known = async (relative: string): Promise<boolean> =>
-    ((options.disk ?? true) && (await onDisk(root, relative))) || knows(relative);
   if (fromHere !== null && (fromRoot === null || fromRoot === fromHere || (await known(fromHere)))) return fromHere;
   if (fromRoot !== null && (fromHere === null || (await known(fromRoot)))) return fromRoot;
   if (fromHere !== null) return fromHere;

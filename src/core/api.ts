@@ -1,3 +1,4 @@
+import type { ConfigProblem } from './config';
 import type { MissingFork } from './fork-recovery';
 import type { ImportedCheckpoint } from './imported';
 import type {
@@ -70,6 +71,8 @@ export interface WorkspaceApi {
    */
   tidy(options?: { signal?: AbortSignal }): Promise<Tidied | null>;
   doctor(options?: { repair?: boolean }): Promise<Problem[]>;
+  /** What of the settings was not understood, and therefore does not count. */
+  configProblems(): ConfigProblem[];
   /** What a restore that had died became, at the last start; null when there was none. */
   readonly recovered: RecoveryReport | null;
   /** A restore that died after its files, before its fork; null when there is none. */

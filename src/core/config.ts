@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { join } from 'node:path';
+import { isAbsolute, join } from 'node:path';
 import { CheckpointsError } from './errors';
 
 /** The settings of SPEC "Configuration", as every host sees them. */
@@ -87,8 +87,10 @@ const text = (value: unknown): unknown => (typeof value === 'string' ? value : u
 const flag = (value: unknown): unknown => (typeof value === 'boolean' ? value : undefined);
 const count = (value: unknown): unknown =>
   typeof value === 'number' && Number.isInteger(value) && value >= 0 ? value : undefined;
-const strings = (value: unknown): unknown =>
-  Array.isArray(value) && value.every((item) => typeof item === 'string') ? value : undefined;
+const strings = (value: unknown): unknown => {
+  const list: unknown[] = Array.isArray(value) ? value : [value];
+  return list.every((item) => typeof item === 'string') ? list : undefined;
+};
 
 /** Plain numbers: bytes for sizes, days for maxAge, milliseconds for captureBudget. */
 const readers: Record<ConfigKey, (value: unknown) => unknown> = {
@@ -157,7 +159,7 @@ function flatten(values: Record<string, unknown>, prefix = ''): Record<string, u
 }
 
 export function globalConfigPath(env: NodeJS.ProcessEnv = process.env): string {
-  const base = env.XDG_CONFIG_HOME || join(homedir(), '.config');
+  const base = xdg(env.XDG_CONFIG_HOME) ?? join(homedir(), '.config');
   return join(base, 'opencode-checkpoints', 'config.json');
 }
 
@@ -219,15 +221,23 @@ export function loadConfig(
 
 /** Where all stores live. */
 export function storeHome(env: NodeJS.ProcessEnv = process.env): string {
-  if (env.OPENCODE_CHECKPOINTS_HOME) return env.OPENCODE_CHECKPOINTS_HOME;
+  if (env.OPENCODE_CHECKPOINTS_HOME) return absolute('OPENCODE_CHECKPOINTS_HOME', env.OPENCODE_CHECKPOINTS_HOME);
   const { values } = readConfigFile(globalConfigPath(env));
   const location = (values as { storeLocation?: unknown } | null)?.storeLocation;
-  if (typeof location === 'string' && location !== '') {
-    if (!location.startsWith('/') && !/^[a-z]:[\\/]/i.test(location))
-      throw new CheckpointsError('invalid-argument', `storeLocation must be an absolute path: ${location}`);
-    return location;
-  }
-  if (env.XDG_DATA_HOME) return join(env.XDG_DATA_HOME, 'opencode-checkpoints');
+  if (typeof location === 'string' && location !== '') return absolute('storeLocation', location);
+  const data = xdg(env.XDG_DATA_HOME);
+  if (data) return join(data, 'opencode-checkpoints');
   if (process.platform === 'win32' && env.LOCALAPPDATA) return join(env.LOCALAPPDATA, 'opencode-checkpoints');
   return join(homedir(), '.local', 'share', 'opencode-checkpoints');
+}
+
+/** A relative one would mean another store in every folder. */
+function absolute(what: string, path: string): string {
+  if (isAbsolute(path)) return path;
+  throw new CheckpointsError('invalid-argument', `${what} must be an absolute path: ${path}`);
+}
+
+/** The XDG specification has relative paths ignored. */
+function xdg(path: string | undefined): string | null {
+  return path && isAbsolute(path) ? path : null;
 }

@@ -14,7 +14,7 @@ import type {
 } from './api';
 import { Activity } from './activity';
 import { endOfTurn, turnEnd } from './attribution';
-import type { Config } from './config';
+import type { Config, ConfigProblem } from './config';
 import type { ConversationPort } from './conversation';
 import { Cleanup } from './cleanup';
 import { CheckpointsError } from './errors';
@@ -33,6 +33,8 @@ import { cleanName } from './titles';
 export interface WorkspaceDependencies {
   store: SnapshotStore;
   config: () => Config;
+  /** What of the settings was not understood. */
+  configProblems?: () => ConfigProblem[];
   /** Without it, lists are read from the store itself. */
   index?: QueryIndex | null;
   task?: TaskPort | null;
@@ -330,6 +332,7 @@ export class Workspace implements WorkspaceApi {
     const found = await this.activity.during('doctor', 'Checking the store', () =>
       this.store.doctor(options.repair === true),
     );
+    for (const { message } of this.configProblems()) found.push({ reason: 'config', message, repaired: false });
     const missing = await this.forks.missing();
     return missing ? [...found, await this.forkProblem(missing, options.repair === true)] : found;
   }
@@ -346,6 +349,10 @@ export class Workspace implements WorkspaceApi {
       if (!CheckpointsError.is(error)) throw error;
       return { ...problem, message: `${message} That failed again: ${error.message}` };
     }
+  }
+
+  configProblems(): ConfigProblem[] {
+    return this.deps.configProblems?.() ?? [];
   }
 
   onDidChange(listener: (event: WorkspaceEvent) => void): () => void {

@@ -1,9 +1,10 @@
-import { existsSync, readFileSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { accessSync, constants, existsSync, readFileSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join, sep } from 'node:path';
 import type { Problem } from '../core/api';
 import type { Config } from '../core/config';
-import { readJournal } from './journal';
-import { rawAttributes, readWorkspaceFile } from './layout';
+import { CheckpointsError } from '../core/errors';
+import { readJournal, setJournalAside } from './journal';
+import { hasStore, rawAttributes, readWorkspaceFile, storeFailure } from './layout';
 import { writeFileDurably } from './durable';
 import { adopt, findMoved, renameRoot } from './moved';
 import { isMissing } from './refs';
@@ -21,11 +22,14 @@ export async function diagnose(store: GitStore, repair: boolean, config: () => C
     }
     problems.push({ reason, message, repaired });
   };
-  await checkJournal(store, report);
-  await checkLayout(store, report);
-  await checkLocks(store, report);
-  await checkRefs(store, report);
-  await checkOverlaps(store, report);
+  // Where there is no store yet, that of a folder which was moved here may be found all the same.
+  if (hasStore(store.layout)) {
+    await checkJournal(store, report);
+    await checkLayout(store, report);
+    await checkLocks(store, report);
+    await checkRefs(store, report);
+    await checkOverlaps(store, report);
+  }
   await checkMoved(store, config, report);
   return problems;
 }
@@ -37,9 +41,12 @@ async function checkJournal(store: GitStore, report: Report): Promise<void> {
   if (!existsSync(path)) return;
   try {
     readJournal(path);
-  } catch {
-    await report('journal-damaged', 'The journal of an interrupted restore is damaged.', () =>
-      renameSync(path, `${path}.damaged-${Date.now()}`),
+  } catch (error) {
+    if (!CheckpointsError.is(error, 'store-broken')) throw error;
+    await report(
+      'journal-damaged',
+      'The journal of an interrupted restore is damaged.',
+      () => void setJournalAside(path),
     );
     return;
   }
@@ -58,11 +65,25 @@ async function checkLayout(store: GitStore, report: Report): Promise<void> {
     await report('alternates', 'The store does not see the objects it shares with your repository.', () =>
       writeFileDurably(alternates, '../../borrowed/objects\n'),
     );
+  const failure = writeFailure(store.folder);
+  if (failure) await report('store-readonly', failure.message);
   if (process.platform !== 'win32' && (statSync(home).mode & 0o077) !== 0)
     await report('permissions', 'Other users of this machine can read the store.', async () => {
       const { chmodSync } = await import('node:fs');
       chmodSync(home, 0o700);
     });
+}
+
+/** Nothing can be captured then, and nothing mended. */
+function writeFailure(folder: string): CheckpointsError | null {
+  try {
+    accessSync(folder, constants.W_OK);
+    return null;
+  } catch (error) {
+    const failure = storeFailure(error, folder);
+    if (CheckpointsError.is(failure, 'store-readonly')) return failure;
+    throw error;
+  }
 }
 
 /** Locks are held for milliseconds; one that is minutes old belongs to nobody. */
@@ -138,7 +159,8 @@ async function missingBelow(store: GitStore, commits: string[]): Promise<string 
 
 /** The folder was moved or renamed: its checkpoints are still kept under its old name. */
 async function checkMoved(store: GitStore, config: () => Config, report: Report): Promise<void> {
-  if (readWorkspaceFile(join(store.folder, 'workspace.json'))?.root !== store.root)
+  const file = readWorkspaceFile(join(store.folder, 'workspace.json'));
+  if (file && file.root !== store.root)
     await report('moved', `The store still names the folder this workspace had before.`, () => renameRoot(store));
   for (const moved of await findMoved(store, config)) {
     const what = `${moved.root} is gone, and its ${moved.checkpoints} checkpoints are of the files that are here now`;

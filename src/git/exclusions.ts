@@ -39,7 +39,10 @@ export class Exclusions {
   /** Matches every path that one of the patterns can match, and few others: asking it first is many times cheaper. */
   private readonly maybe: RegExp;
 
-  constructor(readonly patterns: readonly string[]) {
+  private readonly patterns: readonly string[];
+
+  constructor(patterns: readonly string[]) {
+    this.patterns = patterns = patterns.map(withoutTrailingSpaces);
     this.maybe = anyComponent([...secretPatterns, ...patterns, ...ownPatterns, `/${stagePrefix}*/`]);
     this.secrets = ignore({ allowRelativePaths: true }).add([...secretPatterns, ...patterns]);
     this.own = ignore({ allowRelativePaths: true }).add([...ownPatterns, `/${stagePrefix}*/`]);
@@ -60,8 +63,26 @@ export class Exclusions {
 
   /** Whole folders can be kept out of git's walk as well; files are filtered here, so that they can be named. */
   get folderPatterns(): string[] {
-    return [`/${stagePrefix}*/`, ...this.patterns.filter((p) => p.endsWith('/') && !p.startsWith('!'))];
+    const { patterns } = this;
+    const whole = patterns.filter(
+      (p, i) => p.endsWith('/') && !p.startsWith('!') && !mayLift(p, patterns.slice(i + 1)),
+    );
+    return [`/${stagePrefix}*/`, ...whole];
   }
+}
+
+/** As git reads its ignore files: a space that counts has a backslash before it. */
+function withoutTrailingSpaces(pattern: string): string {
+  const bare = pattern.replace(/ +$/, '');
+  return bare.endsWith('\\') && bare !== pattern ? `${bare} ` : bare;
+}
+
+/** Whether a later pattern takes a folder's exclusion back, somewhere. Of one with wildcards any may: it can mean many folders. */
+function mayLift(folder: string, later: readonly string[]): boolean {
+  const last = (pattern: string): string => pattern.replace(/\/+$/, '').split('/').at(-1) ?? '';
+  const name = last(folder);
+  const lifts = later.filter((pattern) => pattern.startsWith('!')).map((pattern) => last(pattern.slice(1)));
+  return lifts.some((lift) => /[*?[\\]/.test(name) || lift === '**' || ignore().add(lift).ignores(name));
 }
 
 /**

@@ -1,4 +1,5 @@
-import { rmSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { basename, isAbsolute } from 'node:path';
 import { CheckpointsError } from '../core/errors';
 import type { CheckpointId } from '../core/model';
 import type { ApplyRequest, FileChange } from '../core/ports';
@@ -27,19 +28,70 @@ export function writeJournal(path: string, journal: Omit<Journal, 'version' | 'o
   writeFileDurably(path, JSON.stringify({ version: 1, owner: ownIdentity(), ...journal }));
 }
 
+/**
+ * A damaged one is refused by whoever reads it: a restore may have stopped half-way, and somebody should know before anything else is done to the
+ * files. The safety checkpoint has them as they were.
+ */
 export function readJournal(path: string): Journal | null {
-  let value: Partial<Journal> | null;
+  let value: unknown;
   try {
-    value = readJson(path) as Partial<Journal> | null;
+    value = readJson(path);
   } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
     throw new CheckpointsError('store-broken', `${path} is damaged. Run doctor --repair to set it aside.`, {
       cause: error,
     });
   }
-  if (value === null) return null;
-  if (value.version !== 1 || !Array.isArray(value.changes) || typeof value.safety !== 'string')
+  if (value === null && !existsSync(path)) return null;
+  if (!isJournal(value))
     throw new CheckpointsError('store-broken', `${path} is not understood. Run doctor --repair to set it aside.`);
-  return value as Journal;
+  return value;
+}
+
+/** Names where it is now, and the safety checkpoint as far as it can still be read. */
+export function setJournalAside(path: string): string {
+  const safety = /"safety":"(cp_[0-9a-z]{26})"/.exec(readFileSync(path, 'latin1'))?.[1];
+  const aside = `${path}.damaged-${Date.now()}`;
+  renameSync(path, aside);
+  const before = safety ? `${safety} has` : 'the newest checkpoint made before a restore has';
+  return `It is now ${aside}; ${before} the files as they were.`;
+}
+
+function isJournal(value: unknown): value is Journal {
+  if (!isObject(value)) return false;
+  const { version, phase, safety, tree, stage, changes, makeFolders, removeFolders, record } = value;
+  return (
+    version === 1 &&
+    (phase === 'staging' || phase === 'applying') &&
+    [safety, tree].every((text) => typeof text === 'string') &&
+    // It is deleted with all that is in it.
+    typeof stage === 'string' &&
+    isAbsolute(stage) &&
+    /^(\.opencode-checkpoints-)?stage-[0-9a-f]+$/.test(basename(stage)) &&
+    Array.isArray(changes) &&
+    changes.every(isChange) &&
+    [makeFolders, removeFolders].every(
+      (list) => Array.isArray(list) && list.every((path) => path === '' || isPlainPath(path)),
+    ) &&
+    isObject(record) &&
+    (record.target === null || typeof record.target === 'string') &&
+    Array.isArray(record.scope)
+  );
+}
+
+function isChange(value: unknown): boolean {
+  if (!isObject(value)) return false;
+  const isVersion = (one: unknown): boolean =>
+    one === null || (isObject(one) && typeof one.mode === 'number' && typeof one.oid === 'string');
+  return isPlainPath(value.path) && isVersion(value.before) && isVersion(value.after);
+}
+
+function isPlainPath(path: unknown): boolean {
+  return typeof path === 'string' && path.split('/').every((part) => part !== '' && part !== '.' && part !== '..');
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null;
 }
 
 export function removeJournal(path: string): void {

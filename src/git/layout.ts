@@ -58,18 +58,22 @@ export function ensureStore(layout: Layout, root: string, objectFormat: () => Ha
     mkdirSync(layout.home, { recursive: true, mode: 0o700 });
     chmodSync(layout.home, 0o700);
     mkdirSync(layout.folder, { recursive: true });
-    const file: WorkspaceFile = known ?? {
-      root,
-      format: formatVersion,
-      created: new Date().toISOString(),
-      objectFormat: formatOf(layout) ?? objectFormat(),
-    };
+    const file = known ?? newWorkspaceFile(root, formatOf(layout) ?? objectFormat());
     makeRepository(layout, file.objectFormat);
     if (!known) writeFileDurably(path, `${JSON.stringify(file, null, 2)}\n`);
     return readWorkspaceFile(path) ?? file;
   } catch (error) {
     throw storeFailure(error, layout.folder);
   }
+}
+
+/** Half of one counts: what is missing is made anew when it is opened. */
+export function hasStore({ folder, gitDir }: Layout): boolean {
+  return existsSync(join(folder, 'workspace.json')) || existsSync(gitDir);
+}
+
+export function newWorkspaceFile(root: string, objectFormat: HashName): WorkspaceFile {
+  return { root, format: formatVersion, created: new Date().toISOString(), objectFormat };
 }
 
 /** What the repository says of itself, where there is one. */

@@ -25,7 +25,7 @@ const enough = 0.6;
 export async function findMoved(store: GitStore, config: () => Config): Promise<MovedStore[]> {
   const all = join(store.layout.home, 'workspaces');
   const found: MovedStore[] = [];
-  for (const name of readdirSync(all)) {
+  for (const name of existsSync(all) ? readdirSync(all) : []) {
     const folder = join(all, name);
     const file = folder === store.folder ? null : readOrNull(folder);
     if (!file || existsSync(file.root) || file.objectFormat !== store.file.objectFormat) continue;

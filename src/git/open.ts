@@ -6,7 +6,8 @@ import type { TaskPort } from '../core/restorer';
 import type { StoredSessions } from '../core/session-document';
 import type { SyncService } from '../core/sync';
 import { Workspace } from '../core/workspace';
-import { ensureStore, layoutOf } from './layout';
+import { ensureStore, hasStore, layoutOf, newWorkspaceFile } from './layout';
+import type { HashName } from './pack-writer';
 import { resolveRoot } from './roots';
 import { SessionStore } from './session-store';
 import { GitStore } from './store';
@@ -36,6 +37,8 @@ export interface OpenOptions {
   sync?: (parts: SyncParts) => SyncService;
   /** False leaves a restore that died as it is: nothing in the folder is changed. */
   recover?: boolean;
+  /** False: where there is no store yet none is made, and it is read as an empty one. */
+  create?: boolean;
   env?: NodeJS.ProcessEnv;
   log?: (message: string) => void;
 }
@@ -47,16 +50,19 @@ export async function openWorkspace(options: OpenOptions): Promise<Workspace> {
   const root = await resolveRoot(options.directory, home);
   const layout = layoutOf(home, root);
   const repo = await findUserRepo(root);
-  const file = ensureStore(layout, root, () => repo?.objectFormat ?? 'sha1');
+  const format = (): HashName => repo?.objectFormat ?? 'sha1';
+  const present = options.create !== false || hasStore(layout);
+  const file = present ? ensureStore(layout, root, format) : newWorkspaceFile(root, format());
   const config = (): Config => loadConfig(root, layout.folder, env).config;
   const store = new GitStore(root, layout, file, config, options.log);
   store.expectRepo(repo);
-  const index = options.index ? await options.index(layout.folder) : null;
+  const index = options.index && present ? await options.index(layout.folder) : null;
   const stored = new SessionStore(store.refsOf, store.reader, store.fetched, (id) => store.checkpoints.isOwn(id));
   const conversation = options.conversation?.(layout.folder, root, stored) ?? null;
   const workspace = new Workspace({
     store,
     config,
+    configProblems: () => loadConfig(root, layout.folder, env).problems,
     index,
     task: options.task?.(layout.folder, root) ?? null,
     conversation,

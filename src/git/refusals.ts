@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import type { FileChange, Refusal } from '../core/ports';
 import type { Exclusions } from './exclusions';
 import { modes } from './trees';
-import { collisions, linkLeavesRoot, unsafePath } from './trust';
+import { collisions, impossiblePath, linkLeavesRoot, unsafePath } from './trust';
 
 export interface RefusalParts {
   root: string;
@@ -22,12 +22,14 @@ export async function refusals(
   foreign: boolean,
 ): Promise<Refusal[]> {
   const out: Refusal[] = [];
+  const sameCase = ignoresCase(parts.root);
+  const exact = process.platform === 'linux' && !sameCase;
   for (const change of changes) {
-    const unsafe = unsafePath(change.path);
+    const unsafe = foreign ? unsafePath(change.path) : impossiblePath(change.path, exact);
     if (unsafe) out.push({ path: change.path, reason: unsafe, hostile: foreign && unsafe !== 'not a name here' });
     else if (foreign) out.push(...(await foreignRefusal(parts, change)));
   }
-  if (ignoresCase(parts.root))
+  if (sameCase)
     for (const one of collisions(changes.filter((change) => change.after).map((change) => change.path)))
       out.push({ ...one, hostile: false });
   return out;

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
-import { existsSync, realpathSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { dirname, join, sep } from 'node:path';
+import { basename, dirname, join, resolve, sep } from 'node:path';
 import { CheckpointsError } from '../core/errors';
-import { runGit, userEnv } from './run';
+import { quietFlags, runGit, userEnv } from './run';
 
 export function workspaceId(root: string): string {
   return createHash('sha256').update(root).digest('hex').slice(0, 16);
@@ -35,7 +35,7 @@ function ancestors(path: string): string[] {
 }
 
 async function gitTopLevel(folder: string): Promise<string | null> {
-  const result = await runGit(['rev-parse', '--show-toplevel'], {
+  const result = await runGit([...quietFlags, 'rev-parse', '--show-toplevel'], {
     cwd: folder,
     env: userEnv(),
     accept: [128, 129],
@@ -43,6 +43,8 @@ async function gitTopLevel(folder: string): Promise<string | null> {
   const top = result.stdout.toString('utf8').replace(/\r?\n$/, '');
   if (result.code !== 0 || top === '') return null;
   const real = realpathSync.native(top);
+  // The git folder of a submodule names a work tree elsewhere.
+  if (folder !== real && !folder.startsWith(real + sep)) return null;
   // A home folder under version control is still a home folder: the workspace is then the folder itself.
   return isRefused(real) ? null : real;
 }
@@ -89,6 +91,33 @@ function isRefused(root: string): string | null {
   return null;
 }
 
+/** A restore would rewrite the repository itself: its history, its index, its hooks. */
+function holdsRepository(root: string): string | null {
+  if (insideGitFolder(root)) return 'it is part of a git repository itself';
+  const elsewhere = gitFileTarget(root);
+  // Folders named `.git` are never captured; one of another name would be.
+  const name = elsewhere?.startsWith(root + sep) ? elsewhere.slice(root.length + 1) : null;
+  return name && !name.split(sep).includes('.git') ? `its git repository lies in it as ${name}` : null;
+}
+
+/** As git looks for its folder: a work tree is met first, even one that lies in a bare repository. */
+function insideGitFolder(root: string): boolean {
+  for (const folder of ancestors(root)) {
+    if (basename(folder) === '.git') return true;
+    if (existsSync(join(folder, '.git'))) return false;
+    if (['HEAD', 'objects', 'refs'].every((name) => existsSync(join(folder, name)))) return true;
+  }
+  return false;
+}
+
+/** Where a `.git` that is a file leads to. */
+function gitFileTarget(root: string): string | null {
+  const path = join(root, '.git');
+  if (!statSync(path, { throwIfNoEntry: false })?.isFile()) return null;
+  const named = /^gitdir: (.+)/.exec(readFileSync(path, 'utf8'))?.[1];
+  return named === undefined ? null : real(resolve(root, named.trimEnd()));
+}
+
 function refuseUnsafe(root: string, home: string): void {
   const why = isRefused(root);
   const store = real(home);
@@ -99,14 +128,13 @@ function refuseUnsafe(root: string, home: string): void {
       : store.startsWith(root + sep)
         ? 'the store of the checkpoints lies inside it'
         : null);
-  if (reason)
-    throw new CheckpointsError(
-      'refused-root',
-      `${root} cannot be a workspace: ${reason}. Open a project folder inside it.`,
-      {
-        details: { root },
-      },
-    );
+  if (reason) throw refused(root, `${reason}. Open a project folder inside it.`);
+  const repository = holdsRepository(root);
+  if (repository) throw refused(root, `${repository}. Open a work tree of it instead.`);
+}
+
+function refused(root: string, why: string): CheckpointsError {
+  return new CheckpointsError('refused-root', `${root} cannot be a workspace: ${why}`, { details: { root } });
 }
 
 function real(path: string): string {

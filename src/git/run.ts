@@ -41,6 +41,9 @@ export const safeFlags = [
   'commit.gpgSign=false',
 ];
 
+/** For questions to the user's repository, whoever owns it: no program that its configuration names runs while we look. */
+export const quietFlags = ['-c', 'safe.directory=*', '-c', 'core.fsmonitor=false', '-c', 'core.hooksPath=/dev/null'];
+
 const inherited = ['PATH', 'HOME', 'TMPDIR', 'TEMP', 'TMP', 'SystemRoot', 'USERPROFILE', 'APPDATA', 'LOCALAPPDATA'];
 
 /** For git on our store: a white list, nothing of the user's configuration. */

@@ -3,27 +3,29 @@ import { join } from 'node:path';
 import type { Problem } from '../core/api';
 import { storeHome } from '../core/config';
 import { CheckpointsError } from '../core/errors';
-import { ensureStore, layoutOf, readWorkspaceFile } from './layout';
+import { readJournal, setJournalAside } from './journal';
+import { ensureStore, layoutOf, readWorkspaceFile, type Layout } from './layout';
 import { resolveRoot } from './roots';
 import { findUserRepo } from './user-repo';
 
 /**
- * A store cannot be opened while its workspace.json is damaged, so that one is looked at before, and mended: the store's folder is found by the
- * root, and all else is in the repository itself. What was there is set aside.
+ * A store cannot be opened while its workspace.json or its journal is damaged, so these are looked at before, and mended. What was there is
+ * set aside.
  */
-export async function examineStoreFile(
+export async function examineStoreFiles(
   directory: string,
   { repair = false, home = storeHome(process.env) }: { repair?: boolean; home?: string } = {},
-): Promise<Problem | null> {
+): Promise<Problem[]> {
   const root = await resolveRoot(directory, home);
   const layout = layoutOf(home, root);
+  const problems = [await examineWorkspaceFile(layout, root, repair), examineJournal(layout, repair)];
+  return problems.filter((problem) => problem !== null);
+}
+
+/** The store's folder is found by the root, and all else is in the repository itself. */
+async function examineWorkspaceFile(layout: Layout, root: string, repair: boolean): Promise<Problem | null> {
   const path = join(layout.folder, 'workspace.json');
-  try {
-    readWorkspaceFile(path);
-    return null;
-  } catch (error) {
-    if (!CheckpointsError.is(error, 'store-broken')) throw error;
-  }
+  if (!isDamaged(() => readWorkspaceFile(path))) return null;
   const message = `${path} is damaged: the store cannot be opened.`;
   if (!repair) return { reason: 'store-broken', message, repaired: false };
   const aside = `${path}.damaged-${Date.now()}`;
@@ -31,4 +33,21 @@ export async function examineStoreFile(
   const repo = await findUserRepo(root);
   ensureStore(layout, root, () => repo?.objectFormat ?? 'sha1');
   return { reason: 'store-broken', message: `${message} It was made anew; the old one is ${aside}.`, repaired: true };
+}
+
+function examineJournal({ journal }: Layout, repair: boolean): Problem | null {
+  if (!isDamaged(() => readJournal(journal))) return null;
+  const message = 'A restore was interrupted, and its journal is damaged: files may be half restored.';
+  if (!repair) return { reason: 'journal-damaged', message, repaired: false };
+  return { reason: 'journal-damaged', message: `${message} ${setJournalAside(journal)}`, repaired: true };
+}
+
+function isDamaged(read: () => unknown): boolean {
+  try {
+    read();
+    return false;
+  } catch (error) {
+    if (!CheckpointsError.is(error, 'store-broken')) throw error;
+    return true;
+  }
 }

@@ -17,6 +17,13 @@ export function unsafePath(path: string, windows = process.platform === 'win32')
   return null;
 }
 
+/** A tree of our own: only what cannot be a file here. On Linux `.GIT` and `git~1` are names like any other. */
+export function impossiblePath(path: string, exact: boolean): string | null {
+  const unsafe = unsafePath(path);
+  if (!exact || unsafe !== 'inside a git folder' || path.split('/').includes('.git')) return unsafe;
+  return null;
+}
+
 /** Names of one tree that would be the same file where case or Unicode form does not count. */
 export function collisions(paths: string[]): PathReason[] {
   const seen = new Map<string, string>();

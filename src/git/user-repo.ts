@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { GitFacet } from '../core/model';
 import type { HashName } from './pack-writer';
 import { isMissing } from './refs';
-import { runGit, userEnv } from './run';
+import { quietFlags, runGit, userEnv } from './run';
 
 /** The user's own repository, only read: where its parts lie. */
 export interface UserRepo {
@@ -17,13 +17,10 @@ export interface UserRepo {
   infoAttributes: string;
 }
 
-/** No program named by the repository's configuration runs while we look. */
-const quiet = ['-c', 'safe.directory=*', '-c', 'core.fsmonitor=false', '-c', 'core.hooksPath=/dev/null'];
-
 export async function findUserRepo(root: string): Promise<UserRepo | null> {
   const result = await runGit(
     [
-      ...quiet,
+      ...quietFlags,
       'rev-parse',
       '--path-format=absolute',
       '--show-object-format',
@@ -53,7 +50,7 @@ export async function findUserRepo(root: string): Promise<UserRepo | null> {
 
 /** The user's global ignore file: isolated git no longer sees it, so it is handed over by name. */
 export async function globalExcludes(root: string): Promise<string> {
-  const result = await runGit([...quiet, 'config', '--path', '--get', 'core.excludesFile'], {
+  const result = await runGit([...quietFlags, 'config', '--path', '--get', 'core.excludesFile'], {
     cwd: root,
     env: userEnv(),
     accept: [1, 128],
@@ -83,15 +80,15 @@ export async function readHead(root: string, repo: UserRepo): Promise<Head> {
   }
   const options = { cwd: root, env: userEnv(), accept: [1, 128] };
   const [commit, branch] = await Promise.all([
-    runGit([...quiet, 'rev-parse', '-q', '--verify', 'HEAD'], options),
-    runGit([...quiet, 'symbolic-ref', '-q', '--short', 'HEAD'], options),
+    runGit([...quietFlags, 'rev-parse', '-q', '--verify', 'HEAD'], options),
+    runGit([...quietFlags, 'symbolic-ref', '-q', '--short', 'HEAD'], options),
   ]);
   const line = (out: Buffer): string | null => out.toString('utf8').trim() || null;
   return { commit: line(commit.stdout), branch: line(branch.stdout) };
 }
 
 export async function headTree(root: string): Promise<string | null> {
-  const result = await runGit([...quiet, 'rev-parse', '-q', '--verify', 'HEAD^{tree}'], {
+  const result = await runGit([...quietFlags, 'rev-parse', '-q', '--verify', 'HEAD^{tree}'], {
     cwd: root,
     env: userEnv(),
     accept: [1, 128],
@@ -101,7 +98,7 @@ export async function headTree(root: string): Promise<string | null> {
 
 /** The slow and sure way, for trees that cannot be compared (converted line ends, files kept out). */
 export async function isDirty(root: string): Promise<boolean> {
-  const result = await runGit([...quiet, 'status', '--porcelain', '--no-renames', '--ignore-submodules=none'], {
+  const result = await runGit([...quietFlags, 'status', '--porcelain', '--no-renames', '--ignore-submodules=none'], {
     cwd: root,
     env: userEnv(),
     accept: [128],

@@ -73,7 +73,29 @@ export const cleanUp = async (services: Services): Promise<void> => {
   );
 };
 
+/** A store that could not be opened has no doctor of its own. False: somebody wants it left as it is. */
+const mendClosed = async ({ workspaces }: Services): Promise<boolean> => {
+  await workspaces.all();
+  const { examineStoreFiles } = await import('../git/store-file');
+  for (const { folder, error } of workspaces.failed) {
+    if (error.reason !== 'store-broken') continue;
+    const problems = await examineStoreFiles(folder.uri.fsPath);
+    if (problems.length === 0) continue;
+    const detail = problems.map(({ message }) => message).join(' ');
+    const answer = await vscode.window.showWarningMessage(
+      `The checkpoint store of ${folder.name} cannot be opened. ${detail}`,
+      'Repair',
+    );
+    if (answer !== 'Repair') return false;
+    const mended = await examineStoreFiles(folder.uri.fsPath, { repair: true });
+    await workspaces.update();
+    vscode.window.showInformationMessage(`Repaired: ${mended.map(({ message }) => message).join(' ')}`);
+  }
+  return true;
+};
+
 export const runDoctor = async (services: Services): Promise<void> => {
+  if (!(await mendClosed(services))) return;
   const root = await oneRoot(services, 'Run Doctor');
   if (root === undefined) return;
   const problems = await withPatience('Examining the store', () => root.api.doctor());

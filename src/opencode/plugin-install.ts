@@ -58,12 +58,17 @@ export async function installPlugin(
 
 /** null: it is not there, or is not ours. */
 export async function installedPlugin(place: PluginPlace, options: InstallOptions): Promise<InstalledPlugin | null> {
-  const content = await stamped(options);
-  for (const folder of ['plugins', 'plugin']) {
-    const path = join(configFolder(place, options), folder, pluginFileName);
-    const found = await readText(path);
-    const version = found === null ? null : stampOf(found);
-    if (version !== null) return { path, version, outdated: found !== content };
+  const wanted = await stamped(options);
+  const found = await findCopy(configFolder(place, options));
+  return found && { path: found.path, version: found.version, outdated: found.content !== wanted };
+}
+
+async function findCopy(folder: string): Promise<{ path: string; version: string; content: string } | null> {
+  for (const name of ['plugins', 'plugin']) {
+    const path = join(folder, name, pluginFileName);
+    const content = await readText(path);
+    const version = content === null ? null : stampOf(content);
+    if (content !== null && version !== null) return { path, version, content };
   }
   return null;
 }
@@ -78,8 +83,9 @@ export async function uninstallPlugin(place: PluginPlace, options: InstallOption
     removed.push(path);
     await removeIfEmpty(join(folder, name));
   }
-  // Without us nobody would notice there that another plugin needs the package.
-  for (const one of new Set([folder, configFolder('global', options)])) await unseedFolder(one);
+  // Without us nobody would notice there that another plugin needs the package; a copy for all projects goes on looking.
+  for (const one of new Set([folder, configFolder('global', options)]))
+    if ((await findCopy(one)) === null) await unseedFolder(one);
   if (removed.length > 0 && place === 'project') await removeIfEmpty(folder);
   return removed;
 }

@@ -107,6 +107,40 @@ describe('doctor', () => {
   );
 });
 
+describe('a damaged journal', () => {
+  const change = { path: '../../x', before: null, after: null };
+  it.each([
+    '{"ver',
+    'null',
+    '{"version":1,"phase":"applying","safety":"cp_x","changes":[]}',
+    JSON.stringify({
+      ...{ version: 1, phase: 'applying', safety: 'cp_00000000000000000000000000', tree: 'x', stage: '/tmp/stage-0a' },
+      ...{ changes: [change], makeFolders: [], removeFolders: [], record: { target: null, scope: [] } },
+    }),
+  ])('stops every command until the doctor has set it aside (%j)', async (content) => {
+    const made = await create('one');
+    const folder = (await desk.answer<Stats>(['stats'])).store;
+    const journal = path.join(folder, 'journal.json');
+    writeFileSync(journal, content);
+    const refused = await desk.refusal(['create', 'two']);
+    expect(refused).toMatchObject({
+      reason: 'store-broken',
+      message: expect.stringContaining('doctor --repair') as string,
+    });
+    const found = (repaired: boolean): unknown => ({
+      problems: [expect.objectContaining({ reason: 'journal-damaged', repaired })],
+    });
+    expect(await desk.answer(['doctor'])).toEqual(found(false));
+    expect(readFileSync(journal, 'utf8')).toBe(content);
+    const mended = await desk.answer<{ problems: Problem[] }>(['doctor', '--repair']);
+    expect(mended).toEqual(found(true));
+    expect(mended.problems[0]?.message).toMatch(content.includes('cp_0000') ? /cp_0{26} has/ : /before a restore has/);
+    expect(existsSync(journal)).toBe(false);
+    expect(await desk.answer(['list'])).toMatchObject({ checkpoints: [{ id: made.id }] });
+    expect(await desk.answer(['doctor'])).toEqual({ problems: [] });
+  });
+});
+
 describe('originals', () => {
   const originals = (...args: string[]): Promise<Originals> => desk.answer<Originals>(['originals', ...args]);
 

@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { useBuilt, Desk } from './cli-rig';
+import { useBuilt, Desk, runProgram } from './cli-rig';
 
 const program = useBuilt('cli');
 let desk: Desk;
@@ -51,6 +51,44 @@ describe('wrong usage', () => {
   it('is found before a workspace is looked for', async () => {
     const ran = await desk.run(['--cwd', '/nowhere', 'list', '--bogus']);
     expect(ran.code).toBe(2);
+  });
+});
+
+describe('a current folder that is gone', () => {
+  const inGone = (line: string) =>
+    runProgram(
+      'bash',
+      ['-c', `mkdir gone && cd gone && rmdir ../gone && exec "$0" "$1" ${line}`, process.execPath, program()],
+      {
+        cwd: desk.root,
+        env: desk.env,
+      },
+    );
+
+  it('is said, as a document with --json; another one can be named', async () => {
+    const ran = await inGone('list --json');
+    expect(ran).toMatchObject({ code: 1, stderr: '' });
+    expect(JSON.parse(ran.stdout)).toMatchObject({ error: { reason: 'invalid-argument' } });
+    expect((await inGone('list')).stderr).toMatch(/^error: The current folder does not exist any more\.\n/);
+    expect(await inGone(`--cwd ${desk.root} list --json`)).toMatchObject({ code: 0, stderr: '' });
+  });
+});
+
+describe('plugin', () => {
+  it('is installed for all projects from a folder that is none', async () => {
+    const at = { cwd: desk.home };
+    const built = path.join(path.dirname(program()), 'opencode-plugin.js');
+    const made = !existsSync(built);
+    if (made) writeFileSync(built, 'export default {};\n');
+    try {
+      expect((await desk.refusal(['plugin', 'install'], 1, at)).reason).toBe('refused-root');
+      await desk.answer(['plugin', 'install', '--global'], at);
+      const { plugin } = await desk.answer<{ plugin: { global: unknown; project: unknown } }>(['plugin', 'status'], at);
+      expect(plugin).toMatchObject({ global: { outdated: false }, project: null });
+      await desk.answer(['plugin', 'uninstall', '--global'], at);
+    } finally {
+      if (made) rmSync(built);
+    }
   });
 });
 

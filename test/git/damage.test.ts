@@ -206,6 +206,15 @@ describe('a file system that says no', () => {
     const { output } = await processes.run(box, ['create', 'x'], { RUN_AS: 'nobody' });
     expect(output).toMatchObject({ error: { reason: 'store-readonly' } });
   });
+
+  it('is told by the doctor, too', async () => {
+    const { box, workspace } = await started();
+    await workspace.close();
+    execFileSync('chown', ['-R', 'nobody', join(box.home, '..')]);
+    execFileSync('chmod', ['-R', 'a-w', box.home]);
+    const { output } = await processes.run(box, ['doctor'], { RUN_AS: 'nobody', XDG_CONFIG_HOME: box.home });
+    expect(output).toEqual([null, [expect.objectContaining({ reason: 'store-readonly', repaired: false })]]);
+  });
 });
 
 describe('retention', () => {

@@ -238,6 +238,18 @@ describe('the snapshot is what is on disk', () => {
 });
 
 describe('what stays out', () => {
+  it.runIf(process.platform === 'linux')('with names that are git’s only elsewhere', async () => {
+    const box = sandbox();
+    for (const path of ['git~1', '.git ', '.GIT/config', 'x/.Git']) box.write(path, path);
+    const workspace = await box.open();
+    const before = picture(box.root);
+    await workspace.create({ name: 'all' });
+    box.sh('rm -rf git~1 ".git " .GIT x');
+    const { restored, skipped } = await workspace.restore('all');
+    expect([restored.length, skipped]).toEqual([4, []]);
+    expect(picture(box.root)).toEqual(before);
+  });
+
   it('ignored files by every ignore file the user has, until a tool names them', async () => {
     const box = sandbox();
     box.write('.gitignore', '*.log\n');

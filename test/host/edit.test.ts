@@ -1,7 +1,11 @@
 import * as assert from 'node:assert/strict';
+import { readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import * as vscode from 'vscode';
 import type { Checkpoint } from '../../src/core/model';
+import { runDoctor } from '../../src/host/actions-store';
 import { commands, textScheme } from '../../src/host/ids';
+import type { Services } from '../../src/host/services';
 import type { CheckpointNode, FileNode } from '../../src/host/tree-nodes';
 import { Workspaces } from '../../src/host/workspaces';
 import { activate, activeTab, answering, closeEditors, eventually, opener, run, showFile, withStore } from './helpers';
@@ -122,6 +126,26 @@ describe('keeping order', () => {
   it('examines the store', async () => {
     const asked = await answering([], () => run(commands.doctor));
     assert.equal(asked[0]?.message, 'The checkpoint store is healthy.');
+  });
+
+  it('repairs a store that could not be opened, after asking, and opens it', async () => {
+    const journal = join(await withStore(async (api) => api.folder), 'journal.json');
+    await writeFile(journal, '{"ver');
+    const workspaces = new Workspaces(opener());
+    const services = { workspaces } as Services;
+    try {
+      const left = await answering([undefined], () => runDoctor(services));
+      assert.match(left[0]?.message ?? '', /cannot be opened.*journal is damaged/);
+      assert.equal(await readFile(journal, 'utf8'), '{"ver');
+      const asked = await answering(['Repair'], () => runDoctor(services));
+      assert.match(asked[1]?.message ?? '', /^Repaired: /);
+      assert.equal(asked[2]?.message, 'The checkpoint store is healthy.');
+      assert.deepEqual(workspaces.failed, []);
+    } finally {
+      await rm(journal, { force: true });
+      await workspaces.close();
+      workspaces.dispose();
+    }
   });
 
   it('opens the timeline as an editor, once', async () => {

@@ -57,6 +57,12 @@ describe('reading the command line', () => {
     expect(globals('originals', '--json', 'diff', 'x', '--cwd=/x')).toMatchObject({ cwd: '/x', json: true });
   });
 
+  it('takes the common options between a group and its subcommand, and `--json` with help', () => {
+    expect(globals('task', '--json', '--cwd', '/x', 'show')).toMatchObject({ cwd: '/x', json: true });
+    expect(parse(['help', '--json'])).toEqual(parse(['help']));
+    expect(parse(['help', 'list', '--json'])).toEqual(parse(['help', 'list']));
+  });
+
   it('takes an option for a forgotten value, unless it says that it is one', async () => {
     for (const argv of [
       ['list', '--limit', '--json'],
@@ -105,6 +111,11 @@ describe('reading the command line', () => {
     [['originals', 'bogus'], 'too many arguments'],
     [['help', 'bogus'], "unknown command 'bogus'"],
     [['create', '-x'], "unknown option '-x'"],
+    ...['task', 'backup', 'sync', 'plugin'].map((group): [string[], string] => [
+      [group, '--json'],
+      `'${group}' needs a subcommand`,
+    ]),
+    [['help', 'bogus', '--json'], "unknown command 'bogus'"],
   ])('refuses %j', (argv, message) => {
     const error = usage(...argv);
     expect(error.message).toContain(message);

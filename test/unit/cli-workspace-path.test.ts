@@ -45,6 +45,16 @@ describe('paths of the command line', () => {
     expect(await workspacePath(root, sub, 'b.txt', knows('b.txt'), { disk: false })).toBe('b.txt');
   });
 
+  it('takes bytes that are not UTF-8 as they are printed, unless a file is really called so', async () => {
+    const knows = (known: string) => (one: string) => Promise.resolve(one === known);
+    expect(await workspacePath(root, sub, 'bad\\udcff\\uDCE9', knows('sub/bad\udcff\udce9'))).toBe(
+      'sub/bad\udcff\udce9',
+    );
+    expect(await workspacePath(root, root, 'bad\\udcff', knows('bad\\udcff'))).toBe('bad\\udcff');
+    writeFileSync(Buffer.concat([Buffer.from(`${root}/`), Buffer.from([0xff])]), '');
+    expect(await workspacePath(root, sub, '\\udcff', nothing)).toBe('\udcff');
+  });
+
   it.each(['../x', '/etc/passwd', ''])('refuses %j', async (given) => {
     const error = await workspacePath(root, root, given, nothing).catch((caught: unknown) => caught);
     expect(CheckpointsError.is(error, 'invalid-argument')).toBe(true);

@@ -36,4 +36,26 @@ describe('exclusions', () => {
     for (const path of paths())
       expect([path, exclusions.why(path)]).toEqual([path, plain.ignores(path) ? 'excluded' : null]);
   });
+
+  it('do not depend on spaces after a pattern, unless one is escaped', () => {
+    const why = (pattern: string, path: string): string | null => new Exclusions([pattern]).why(path);
+    expect(why('secret.txt ', 'a/secret.txt')).toBe('excluded');
+    expect(why('private/  ', 'private/x')).toBe('excluded');
+    expect(new Exclusions(['private/  ']).folderPatterns).toContain('private/');
+    expect([why('odd\\ ', 'odd '), why('odd\\ ', 'odd')]).toEqual(['excluded', null]);
+  });
+
+  it.each([
+    [['vendor/', '!vendor/'], []],
+    [['/vendor/', '!vendor'], []],
+    [['vendor/', '!a/vendor/'], []],
+    [['vendor/', '!ven*/'], []],
+    [['build*/', '!build-kept/'], []],
+    [['!vendor/', 'vendor/'], ['vendor/']],
+    [['vendor/', 'out/', '!vendor/', '!notes.key'], ['out/']],
+    // As in git, what lies in an excluded folder cannot be taken back alone.
+    [['vendor/', '!vendor/kept.txt'], ['vendor/']],
+  ])("of whole folders, %j, are for git's walk %j", (patterns, whole) => {
+    expect(new Exclusions(patterns).folderPatterns.slice(1)).toEqual(whole);
+  });
 });

@@ -78,6 +78,23 @@ describe('installing the plugin', () => {
     expect((await installPlugin('project', options)).seeded).toEqual([]);
   });
 
+  it('leaves the folder of all projects as it is while there is a copy in it', async () => {
+    const config = join(folder, 'config', 'opencode');
+    await installPlugin('global', options);
+    await installPlugin('project', options);
+    const before = (await readdir(config)).sort();
+    expect(before).toContain('package-lock.json');
+    await uninstallPlugin('project', options);
+    expect((await readdir(config)).sort()).toEqual(before);
+    await uninstallPlugin('global', options);
+    expect(await readdir(config)).toEqual([]);
+    // Without a copy there nobody would take the files away when another plugin comes.
+    await installPlugin('project', options);
+    expect(await readdir(config)).toContain('package-lock.json');
+    await uninstallPlugin('project', options);
+    expect(await readdir(config)).toEqual([]);
+  });
+
   it('does not touch a folder that has packages of its own', async () => {
     const config = join(folder, 'config', 'opencode');
     await mkdir(config, { recursive: true });

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { BackupProblem, RestoreRequest } from '../../backup/api';
 import { CheckpointsError } from '../../core/errors';
 import { collect, define, type Invocation, type Reply, type Select } from '../command';
+import { addGlobals } from '../globals';
 import { withBackup } from '../backup';
 import { parseExisting } from '../values';
 import { previewView, reportView, restoredView, statusView, verifyView } from '../views/backup';
@@ -15,8 +16,7 @@ interface RestoreFlags {
 }
 
 export function registerBackupCommands(program: Command, select: Select): void {
-  const group = program
-    .command('backup')
+  const group = addGlobals(program.command('backup'))
     .summary("OpenCode's sessions in a folder of yours: run, status, restore, verify")
     .description(
       "OpenCode's sessions in a folder of yours, on another drive or kept by a cloud client: OPENCODE_BACKUP_PATH, or `backup.path` in the global configuration.",

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { loadConfig, storeHome } from '../../core/config';
 import { CheckpointsError } from '../../core/errors';
@@ -115,7 +116,8 @@ export async function oldDataNote(workspace: Opened['workspace'], again: boolean
   const needs: ImportNeeds = { workspace, wasm };
   const offers = await findOldData(needs, again ? new Set() : await offered.read());
   if (offers.length === 0) return null;
-  if (!again) await offered.add(offers);
+  // A folder without a store gets none by being told.
+  if (!again && existsSync(workspace.folder)) await offered.add(offers);
   return offers.map(offerLine).join('\n');
 }
 

@@ -2,8 +2,10 @@ import path from 'node:path';
 import type { Command } from 'commander';
 import { version } from '../../../package.json';
 import { loadConfig, storeHome } from '../../core/config';
+import { CheckpointsError } from '../../core/errors';
 import type { InstalledPlugin, InstallOptions, PluginPlace } from '../../opencode/plugin-install';
 import { define, type Invocation, type Select } from '../command';
+import { addGlobals } from '../globals';
 import type { Output } from '../output';
 import { visible } from '../visible';
 
@@ -16,8 +18,7 @@ const placeOption = (command: Command): Command =>
 const placeOf = ({ global }: PlaceFlag): PluginPlace => (global ? 'global' : 'project');
 
 export function registerPluginCommands(program: Command, select: Select): void {
-  const group = program
-    .command('plugin')
+  const group = addGlobals(program.command('plugin'))
     .summary('the part that runs inside OpenCode: install, status, uninstall')
     .description('The part that runs inside OpenCode: checkpoints before every change, and tools for the agent.')
     .enablePositionalOptions();
@@ -30,7 +31,7 @@ export function registerPluginCommands(program: Command, select: Select): void {
     options: placeOption,
     run: async (invocation, _args, flags) => {
       const { installPlugin } = await import('../../opencode/plugin-install');
-      const plugin = await installPlugin(placeOf(flags), await installOptions(invocation));
+      const plugin = await installPlugin(placeOf(flags), await installOptions(invocation, placeOf(flags)));
       const what = plugin.changed ? 'Installed' : 'Already there:';
       return { json: { plugin }, text: () => `${what} ${visible(plugin.path)} (${plugin.version})\n` };
     },
@@ -56,7 +57,7 @@ export function registerPluginCommands(program: Command, select: Select): void {
     options: placeOption,
     run: async (invocation, _args, flags) => {
       const { uninstallPlugin } = await import('../../opencode/plugin-install');
-      const removed = await uninstallPlugin(placeOf(flags), await installOptions(invocation));
+      const removed = await uninstallPlugin(placeOf(flags), await installOptions(invocation, placeOf(flags)));
       const lines = removed.map((file) => `removed  ${visible(file)}\n`).join('');
       return { json: { removed }, text: () => lines || 'It was not installed there.\n' };
     },
@@ -71,14 +72,25 @@ interface Status {
   server: { url: string; generation: string; version: string; loaded: boolean; error: string | null } | null;
 }
 
-async function installOptions(invocation: Invocation): Promise<InstallOptions> {
+/** For all projects it is installed from anywhere, a home folder for instance, which is no project. */
+async function installOptions({ globals }: Invocation, place: PluginPlace): Promise<InstallOptions> {
   const { resolveRoot } = await import('../../git/roots');
-  const root = await resolveRoot(invocation.globals.cwd, storeHome());
+  const root = place === 'global' ? globals.cwd : await resolveRoot(globals.cwd, storeHome());
   return { bundle: path.join(__dirname, 'opencode-plugin.js'), version, root };
 }
 
+/** In a folder that is no project only the copy for all of them counts. */
+async function statusOptions(invocation: Invocation): Promise<InstallOptions> {
+  try {
+    return await installOptions(invocation, 'project');
+  } catch (error) {
+    if (!CheckpointsError.is(error, 'refused-root')) throw error;
+    return installOptions(invocation, 'global');
+  }
+}
+
 async function readStatus(invocation: Invocation): Promise<Status> {
-  const options = await installOptions(invocation);
+  const options = await statusOptions(invocation);
   const { installedPlugin } = await import('../../opencode/plugin-install');
   const [project, global] = await Promise.all([
     installedPlugin('project', options),

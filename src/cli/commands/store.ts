@@ -15,7 +15,7 @@ export function registerStoreCommands(program: Command, select: Select): void {
     summary: 'how many checkpoints there are and what they take',
     examples: ['opencode-checkpoints stats', 'opencode-checkpoints stats --json'],
     run: async (invocation) => {
-      const workspace = await invocation.open({ index: true });
+      const workspace = await invocation.open({ index: true, reads: true });
       const stats = await workspace.stats();
       return { json: stats, text: (output) => statsView(stats, output) };
     },
@@ -48,16 +48,16 @@ export function registerStoreCommands(program: Command, select: Select): void {
     examples: ['opencode-checkpoints doctor', 'opencode-checkpoints doctor --repair'],
     options: (command) => command.option('--repair', 'mend what can be mended'),
     run: async (invocation, _args, { repair }) => {
-      const { examineStoreFile } = await import('../../git/store-file');
-      const damaged = await examineStoreFile(invocation.globals.cwd, { repair: repair ?? false });
-      if (damaged !== null && !damaged.repaired)
-        return { json: { problems: [damaged] }, text: (output) => problemsView([damaged], output) };
-      const { workspace, recovered } = await invocation.openAll();
+      const { examineStoreFiles } = await import('../../git/store-file');
+      const damaged = await examineStoreFiles(invocation.globals.cwd, { repair: repair ?? false });
+      if (damaged.some((problem) => !problem.repaired))
+        return { json: { problems: damaged }, text: (output) => problemsView(damaged, output) };
+      const { workspace, recovered } = await invocation.openAll({ examines: true, reads: true });
       invocation.output.progress('Examining…');
       const found = await workspace.doctor({ repair: repair ?? false });
       // A fork that is missing is among what the doctor finds itself.
       const before = recovered && !recovered.forkMissing ? [interrupted(recovered)] : [];
-      const problems = [...(damaged ? [damaged] : []), ...before, ...found];
+      const problems = [...damaged, ...before, ...found];
       const note = invocation.globals.json ? null : await oldDataNote(workspace, true);
       if (note !== null) invocation.output.note(note);
       return { json: { problems }, text: (output) => problemsView(problems, output) };

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { SyncOptions, SyncPhase } from '../../core/sync';
 import { define, type Invocation, type Select } from '../command';
+import { addGlobals } from '../globals';
 import { fetchReply, pushReply } from '../views/sync';
 
 interface PushFlags {
@@ -9,8 +10,7 @@ interface PushFlags {
 }
 
 export function registerSyncCommands(program: Command, select: Select): void {
-  const group = program
-    .command('sync')
+  const group = addGlobals(program.command('sync'))
     .summary('checkpoints to and from a git remote: push, fetch')
     .description(
       'Checkpoints to and from a git remote.\n\nThe remote is a folder, an address, or the name of a remote of your repository. Your own git credentials are used.',

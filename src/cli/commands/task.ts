@@ -6,6 +6,7 @@ import type { Checkpoint, TaskState } from '../../core/model';
 import { taskStatuses } from '../../core/task';
 import type { Clamp } from '../../core/task';
 import { collect, define, type Invocation, type Opened, type Reply, type Select } from '../command';
+import { addGlobals } from '../globals';
 import type { Output } from '../output';
 import { resultView } from '../views/restore';
 import { historyTable, taskView } from '../views/task';
@@ -35,8 +36,7 @@ const listOf = {
 } as const;
 
 export function registerTaskCommands(program: Command, select: Select): void {
-  const group = program
-    .command('task')
+  const group = addGlobals(program.command('task'))
     .summary('what the agent is doing: show, set, clear, history, handoff, restore')
     .description(
       'What the agent is doing. Every save is a checkpoint, and `.opencode/state` has a copy for other tools.',
@@ -48,7 +48,7 @@ export function registerTaskCommands(program: Command, select: Select): void {
     summary: 'the task as it is now',
     examples: ['opencode-checkpoints task show --json'],
     run: async (invocation) => {
-      const { task } = await invocation.openAll();
+      const { task } = await invocation.openAll({ reads: true });
       const { live, warnings } = await task.load();
       return reply(live?.task ?? null, warnings);
     },
@@ -83,7 +83,7 @@ export function registerTaskCommands(program: Command, select: Select): void {
     summary: 'the saves, newest first',
     examples: ['opencode-checkpoints task history'],
     run: async (invocation) => {
-      const { workspace, task } = await invocation.openAll();
+      const { workspace, task } = await invocation.openAll({ reads: true });
       const history = await task.history(workspace);
       return {
         json: { task: await task.read(), history },
@@ -97,7 +97,7 @@ export function registerTaskCommands(program: Command, select: Select): void {
     summary: 'the task as a page for the next reader',
     examples: ['opencode-checkpoints task handoff > HANDOFF.md'],
     run: async (invocation) => {
-      const { task } = await invocation.openAll();
+      const { task } = await invocation.openAll({ reads: true });
       const page = await task.handoff();
       return { json: { task: await task.read(), handoff: page }, text: () => page };
     },

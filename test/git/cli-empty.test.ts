@@ -1,0 +1,67 @@
+import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync } from 'node:fs';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Problem, Stats } from '../../src/core/api';
+import type { Checkpoint } from '../../src/core/model';
+import { useBuilt, Desk } from './cli-rig';
+
+const program = useBuilt('cli');
+let desk: Desk;
+beforeEach(() => {
+  desk = new Desk(program(), { git: false });
+  desk.write({ 'a.txt': 'a\n' });
+});
+afterEach(() => desk.dispose());
+
+const stores = (): string => path.join(desk.home, 'data/opencode-checkpoints/workspaces');
+const roots = (): string[] =>
+  (existsSync(stores()) ? readdirSync(stores()) : []).map(
+    (id) => (JSON.parse(readFileSync(path.join(stores(), id, 'workspace.json'), 'utf8')) as { root: string }).root,
+  );
+
+describe('a command that only reads', () => {
+  it('answers as for an empty store, and makes none', async () => {
+    expect(await desk.answer(['list'])).toEqual({ checkpoints: [] });
+    expect(await desk.answer(['list', '--search', 'a'])).toEqual({ checkpoints: [] });
+    const stats = await desk.answer<Stats>(['stats']);
+    expect(stats).toMatchObject({ checkpoints: 0, sessions: 0, bytes: 0, borrowedBytes: 0, perSession: [] });
+    expect(stats.store.startsWith(stores())).toBe(true);
+    for (const line of [['show', 'latest'], ['diff'], ['cat', 'latest', 'a.txt']])
+      expect((await desk.refusal(line)).reason).toBe('unknown-reference');
+    expect(await desk.answer(['task', 'show'])).toEqual({ task: null });
+    expect(await desk.answer(['task', 'history'])).toEqual({ task: null, history: [] });
+    expect(await desk.answer(['task', 'handoff'])).toMatchObject({ task: null });
+    expect(await desk.answer(['originals'])).toMatchObject({ originals: [] });
+    expect((await desk.refusal(['originals', 'diff', 'a.txt'])).reason).toBe('not-in-checkpoint');
+    expect(await desk.answer(['doctor'])).toEqual({ problems: [] });
+    expect(await desk.answer(['doctor', '--repair'])).toEqual({ problems: [] });
+    await desk.answer(['backup', 'status']);
+    expect(existsSync(stores())).toBe(false);
+  });
+
+  it('above a project does not take the project over', async () => {
+    const project = path.join(desk.root, 'project');
+    mkdirSync(project);
+    await desk.answer(['list']);
+    await desk.answer(['create', 'one'], { cwd: project });
+    expect(roots()).toEqual([project]);
+  });
+
+  it('finds the store of a folder that was moved, and adopts it when asked', async () => {
+    await desk.answer(['create', 'one']);
+    const moved = `${desk.root}-moved`;
+    renameSync(desk.root, moved);
+    const at = { cwd: moved };
+    const reasons = async (...args: string[]): Promise<Array<[string, boolean]>> =>
+      (await desk.answer<{ problems: Problem[] }>(['doctor', ...args], at)).problems.map((one) => [
+        one.reason,
+        one.repaired,
+      ]);
+    expect(await reasons()).toEqual([['moved', false]]);
+    expect(roots()).toEqual([desk.root]);
+    expect(await reasons('--repair')).toEqual([['moved', true]]);
+    expect(roots()).toEqual([moved]);
+    const { checkpoints } = await desk.answer<{ checkpoints: Checkpoint[] }>(['list'], at);
+    expect(checkpoints.map(({ name }) => name)).toEqual(['one']);
+  });
+});

@@ -1,0 +1,50 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { globalConfigPath, loadConfig, mergeConfig, storeHome } from '../../src/core/config';
+import { CheckpointsError } from '../../src/core/errors';
+
+function folder(): string {
+  const path = mkdtempSync(join(tmpdir(), 'checkpoints-config-'));
+  onTestFinished(() => rmSync(path, { recursive: true, force: true }));
+  return path;
+}
+
+describe('the place of the stores', () => {
+  it('is refused where it is relative, since it would be another one in every folder', () => {
+    const env = { XDG_CONFIG_HOME: folder(), OPENCODE_CHECKPOINTS_HOME: 'stores' };
+    expect(() => storeHome(env)).toThrow(/OPENCODE_CHECKPOINTS_HOME must be an absolute path: stores/);
+    mkdirSync(join(env.XDG_CONFIG_HOME, 'opencode-checkpoints'));
+    writeFileSync(globalConfigPath(env), '{"storeLocation":"stores"}');
+    const named = (): string => storeHome({ XDG_CONFIG_HOME: env.XDG_CONFIG_HOME });
+    expect(named).toThrow(CheckpointsError);
+    expect(named).toThrow(/storeLocation must be an absolute path: stores/);
+  });
+
+  it('does not follow relative XDG folders, as their specification demands', () => {
+    const env = { XDG_CONFIG_HOME: 'config', XDG_DATA_HOME: 'data' };
+    expect(storeHome(env)).toBe(storeHome({ XDG_CONFIG_HOME: folder() }));
+    expect(globalConfigPath(env)).toBe(globalConfigPath({}));
+  });
+});
+
+describe('settings', () => {
+  it('take one pattern for a list of one', () => {
+    const { config, problems } = mergeConfig([{ source: 'x', values: { exclude: 'secret.txt' } }]);
+    expect([config.exclude, problems]).toEqual([['secret.txt'], []]);
+  });
+
+  it('that are not understood are named', () => {
+    const root = folder();
+    mkdirSync(join(root, '.opencode'));
+    const file = join(root, '.opencode', 'checkpoints.json');
+    const env = { XDG_CONFIG_HOME: folder() };
+    const messages = (content: string): string[] => {
+      writeFileSync(file, content);
+      return loadConfig(root, join(root, 'none'), env).problems.map(({ message }) => message);
+    };
+    expect(messages('{"exclude":["a"],}')).toEqual([expect.stringContaining(`${file} is not valid JSON`)]);
+    expect(messages('{"exclude":[1]}')).toEqual([`${file}: bad value for "exclude".`]);
+  });
+});
