@@ -6,6 +6,8 @@ export interface PlanInput {
   changes: FileChange[];
   target: Pick<Checkpoint, 'files'>;
   now: Pick<CaptureFacts, 'skipped' | 'partial'>;
+  /** What the checkpoint lacks and may have been there all the same: it was left out. Why. */
+  leftOut: ReadonlyMap<string, string>;
   /** Changed by the user's own hand since the agent's last change. */
   yours: ReadonlySet<string>;
   /** Changed while an agent worked on other paths: by whom is not known. */
@@ -42,6 +44,9 @@ function planOne(
   const then = unknownThen.get(path) ?? lies(path, unknownThen);
   if (then !== undefined)
     return { path, action: 'skip', reason: `could not be read when the checkpoint was made (${then})`, ...flags };
+  const left = change.after ? undefined : (input.leftOut.get(path) ?? lies(path, input.leftOut));
+  if (left !== undefined)
+    return { path, action: 'skip', reason: `left out when the checkpoint was made (${left})`, ...flags };
   if (input.keepUserEdits && input.unsure.has(path)) return { path, action: 'keep', reason: 'maybe yours', ...flags };
   if (input.keep.has(path) || (input.keepUserEdits && input.yours.has(path)))
     return { path, action: 'keep', reason: 'yours', ...flags };
@@ -51,7 +56,7 @@ function planOne(
 }
 
 /** The reason of a folder that the path lies in. */
-function lies(path: string, reasons: Map<string, string>): string | undefined {
+function lies(path: string, reasons: ReadonlyMap<string, string>): string | undefined {
   for (let end = path.lastIndexOf('/'); end > 0; end = path.lastIndexOf('/', end - 1)) {
     const reason = reasons.get(path.slice(0, end));
     if (reason !== undefined) return reason;

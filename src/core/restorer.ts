@@ -14,7 +14,7 @@ import type {
   RestoreScope,
   TaskState,
 } from './model';
-import { covering, isMassDelete, planFiles, planFolders } from './plan';
+import { covering, isMassDelete, planFiles, planFolders, type FolderPlan } from './plan';
 import type { CaptureFacts, FileChange, RecoveryReport, SnapshotStore } from './ports';
 
 /** How many of the newest checkpoints are asked who changed a path last. */
@@ -123,6 +123,7 @@ export class Restorer {
       changes,
       target,
       now: facts,
+      leftOut: await this.leftOut(job, changes),
       ...(flags ? await this.yours(changes, facts) : { yours: new Set(), unsure: new Set() }),
       uncertain: await this.uncertain(target, facts),
       chosen: new Set([...paths, ...(job.only ?? [])]),
@@ -192,6 +193,28 @@ export class Restorer {
         checkpoint.id,
         changed.map((change) => change.path),
       );
+    }
+    return out;
+  }
+
+  /** Nothing that was out then is deleted. What undo and redo delete, the restore had brought. */
+  private async leftOut({ target, only }: PlanJob, changes: FileChange[]): Promise<Map<string, string>> {
+    const deletions = changes.filter((change) => change.after === null).map((change) => change.path);
+    if (deletions.length === 0 || only) return new Map();
+    const skipped = (await this.skippedThen(target)).map(({ path, reason }) => [path, reason] as const);
+    return new Map([...skipped, ...(await this.store.leftOut(target, deletions))]);
+  }
+
+  /** A point of the fast lane looked at what was named; what else was too large, the scan before it says. */
+  private async skippedThen(target: Checkpoint): Promise<PathReason[]> {
+    const out = [...target.files.skipped];
+    if (target.files.lane === 'scan') return out;
+    const earlier = this.store.siblings(target.id).filter((id) => id < target.id);
+    for (const id of earlier.reverse()) {
+      const [record] = await this.store.read([id]);
+      if (!record || !isWhole(record)) continue;
+      out.push(...record.files.skipped);
+      if (record.files.lane === 'scan') break;
     }
     return out;
   }
@@ -286,10 +309,7 @@ export class Restorer {
     facts: CaptureFacts,
   ): Promise<RestoreResult> {
     const { target, scope, options } = job;
-    const folders =
-      scope.includes('files') && !job.changes
-        ? planFolders(target, facts, covering(options.paths))
-        : { make: [], remove: [] };
+    const folders = await this.folders(job, facts);
     const kept = planned.entries.filter((entry) => entry.action === 'keep');
     const skipped = planned.entries.filter((entry) => entry.action === 'skip');
     const applied = {
@@ -354,6 +374,18 @@ export class Restorer {
       session,
       undo: safety.id,
     };
+  }
+
+  private async folders(job: RestoreJob, facts: CaptureFacts): Promise<FolderPlan> {
+    const { target, options, scope } = job;
+    if (!scope.includes('files') || job.changes) return { make: [], remove: [] };
+    const { make, remove } = planFolders(target, facts, covering(options.paths));
+    if (remove.length === 0 || job.only) return { make, remove };
+    const out = await this.store.leftOut(
+      target,
+      remove.map((folder) => `${folder}/`),
+    );
+    return { make, remove: remove.filter((folder) => !out.has(`${folder}/`)) };
   }
 
   /** After a death: the task as well, unless somebody changed it since. A conversation is forked only by those who see the answer. */
