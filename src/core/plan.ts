@@ -23,7 +23,8 @@ export interface PlanInput {
 
 /** What a restore of files would do, path by path. */
 export function planFiles(input: PlanInput): PlanEntry[] {
-  const out = new Map([...input.now.skipped, ...input.now.partial].map(({ path, reason }) => [path, reason]));
+  const unread = input.now.partial.map(({ path, reason }): [string, string] => [path, cannotRead(reason)]);
+  const out = new Map([...input.now.skipped.map(({ path, reason }): [string, string] => [path, reason]), ...unread]);
   const unknownThen = new Map(input.target.files.partial.map(({ path, reason }) => [path, reason]));
   return input.changes.map((change) => planOne(change, input, out, unknownThen));
 }
@@ -53,6 +54,25 @@ function planOne(
   if (input.uncertain.has(path) && !input.chosen.has(path))
     return { path, action: 'keep', reason: 'uncertain', ...flags };
   return { path, action: change.after ? 'write' : 'delete', ...flags };
+}
+
+const cannotRead = (reason: string): string => `cannot be read (${reason})`;
+
+/**
+ * What could not be read now and is not in the plan: whether it differs from the checkpoint is not known. What could not be read then
+ * either is nothing that a restore could bring back.
+ */
+export function planUnread(
+  { now, target }: Pick<PlanInput, 'now' | 'target'>,
+  planned: readonly PlanEntry[],
+  paths: readonly string[] | undefined,
+): PlanEntry[] {
+  const covers = covering(paths);
+  const holds = (folder: string): boolean => paths?.some((path) => path.startsWith(`${folder}/`)) === true;
+  const known = new Set([...planned, ...target.files.partial].map(({ path }) => path));
+  return now.partial
+    .filter(({ path }) => (covers(path) || holds(path)) && !known.has(path))
+    .map(({ path, reason }) => ({ path, action: 'skip', reason: cannotRead(reason) }));
 }
 
 /** The reason of a folder that the path lies in. */

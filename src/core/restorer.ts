@@ -14,7 +14,7 @@ import type {
   RestoreScope,
   TaskState,
 } from './model';
-import { covering, isMassDelete, planFiles, planFolders, type FolderPlan } from './plan';
+import { covering, isMassDelete, planFiles, planFolders, planUnread, type FolderPlan } from './plan';
 import type { CaptureFacts, FileChange, RecoveryReport, SnapshotStore } from './ports';
 
 /** How many of the newest checkpoints are asked who changed a path last. */
@@ -133,6 +133,8 @@ export class Restorer {
       const reason = whyNot.get(entry.path);
       return reason === undefined ? entry : { ...entry, action: 'skip', reason };
     });
+    // Undo, redo and revert touch what they know; a checkpoint of some files says nothing about others.
+    if (!only && !job.changes) entries.push(...planUnread({ now: facts, target }, entries, options.paths));
     const acts = new Set(entries.filter((e) => e.action === 'write' || e.action === 'delete').map((e) => e.path));
     const deletions = entries.filter((entry) => entry.action === 'delete').length;
     // Counting all files is only worth it when there is much to delete.

@@ -28,7 +28,8 @@ import { Exclusions } from './exclusions';
 import { deadForkMark, removeForkMark, writeForkMark } from './fork-mark';
 import { Fetched } from './fetched';
 import { removeJournal } from './journal';
-import { storeFailure, type Layout, type WorkspaceFile } from './layout';
+import { storeFailure } from './file-failure';
+import type { Layout, WorkspaceFile } from './layout';
 import { Leases, type Lease } from './leases';
 import { collect, storeSizes } from './maintenance';
 import { mergeTexts } from './merge';
@@ -311,6 +312,8 @@ export class GitStore implements SnapshotStore {
         return true;
       } catch (error) {
         if (isMissing(error)) return false;
+        // Who may not look cannot know: reading it will say why.
+        if ((error as NodeJS.ErrnoException).code === 'EACCES') return true;
         throw error;
       }
     });
@@ -351,7 +354,7 @@ export class GitStore implements SnapshotStore {
       lease = await take();
       return await work();
     } catch (error) {
-      throw storeFailure(error, this.folder);
+      throw storeFailure(error, this.folder, this.root);
     } finally {
       lease?.release();
     }
