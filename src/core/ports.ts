@@ -135,6 +135,8 @@ export interface SnapshotStore {
 
   /** Nobody else captures, restores or prunes while `work` runs. */
   exclusively<T>(purpose: string, waitMs: number, signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T>;
+  /** What these changes overwrite or delete, and the tree knows, can really be read from the store; else it is written again. */
+  secure(tree: string, changes: readonly FileChange[]): Promise<void>;
   /** Writes and deletes exactly these paths; journalled, verified. The caller holds the exclusive lease. */
   apply(request: ApplyRequest): Promise<ApplyResult>;
   /** The task of a restore with `keepJournal` is done, too. */

@@ -268,6 +268,7 @@ export class Restorer {
           if (unseen.length > 0) return null;
           this.refuseHostile(job, planned);
           this.refuseMassDelete(job, planned);
+          await this.store.secure(now.tree, planned.changes);
           return job.compose(now);
         },
       );

@@ -41,6 +41,7 @@ import { checkpointMessage, encodeCommit } from './records';
 import { refusals } from './refusals';
 import { isMissing, Refs } from './refs';
 import { runGit, safeFlags, storeEnv } from './run';
+import { secure } from './secure';
 import { Snapshots, type Snapshot } from './snapshots';
 import { SyncState } from './sync-state';
 import { readTidied, writeTidied } from './tidied';
@@ -382,6 +383,12 @@ export class GitStore implements SnapshotStore {
       else if (ignored.has(path) && !byTools.has(path)) out.set(path, 'ignored');
     }
     return out;
+  }
+
+  secure(tree: string, changes: readonly FileChange[]): Promise<void> {
+    const { root, reader, trees, file } = this;
+    const newWriter = (): PackWriter => this.newWriter();
+    return secure({ root, reader, trees, newWriter, algorithm: file.objectFormat }, tree, changes);
   }
 
   closeJournal(): void {
