@@ -9,6 +9,7 @@ export const reasons = [
   'git-failed',
   'store-broken',
   'store-readonly',
+  'workspace-readonly',
   'disk-full',
   'busy',
   'timeout',

@@ -58,6 +58,8 @@ export interface FilesFacet {
   skipped: PathReason[];
   partial: PathReason[];
   emptyDirs: string[];
+  /** The patterns of the settings that were in force, where there were any. */
+  exclude?: string[];
   /** Paths a scan found changed though nobody had named them since the scan before. */
   uncertain?: string[];
   /** The tree holds these paths and says nothing about any other (imported ones; none: no files at all). Left out: it holds everything. */

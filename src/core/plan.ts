@@ -6,6 +6,8 @@ export interface PlanInput {
   changes: FileChange[];
   target: Pick<Checkpoint, 'files'>;
   now: Pick<CaptureFacts, 'skipped' | 'partial'>;
+  /** What the checkpoint lacks and may have been there all the same: it was left out. Why. */
+  leftOut: ReadonlyMap<string, string>;
   /** Changed by the user's own hand since the agent's last change. */
   yours: ReadonlySet<string>;
   /** Changed while an agent worked on other paths: by whom is not known. */
@@ -21,7 +23,8 @@ export interface PlanInput {
 
 /** What a restore of files would do, path by path. */
 export function planFiles(input: PlanInput): PlanEntry[] {
-  const out = new Map([...input.now.skipped, ...input.now.partial].map(({ path, reason }) => [path, reason]));
+  const unread = input.now.partial.map(({ path, reason }): [string, string] => [path, cannotRead(reason)]);
+  const out = new Map([...input.now.skipped.map(({ path, reason }): [string, string] => [path, reason]), ...unread]);
   const unknownThen = new Map(input.target.files.partial.map(({ path, reason }) => [path, reason]));
   return input.changes.map((change) => planOne(change, input, out, unknownThen));
 }
@@ -42,6 +45,9 @@ function planOne(
   const then = unknownThen.get(path) ?? lies(path, unknownThen);
   if (then !== undefined)
     return { path, action: 'skip', reason: `could not be read when the checkpoint was made (${then})`, ...flags };
+  const left = change.after ? undefined : (input.leftOut.get(path) ?? lies(path, input.leftOut));
+  if (left !== undefined)
+    return { path, action: 'skip', reason: `left out when the checkpoint was made (${left})`, ...flags };
   if (input.keepUserEdits && input.unsure.has(path)) return { path, action: 'keep', reason: 'maybe yours', ...flags };
   if (input.keep.has(path) || (input.keepUserEdits && input.yours.has(path)))
     return { path, action: 'keep', reason: 'yours', ...flags };
@@ -50,8 +56,27 @@ function planOne(
   return { path, action: change.after ? 'write' : 'delete', ...flags };
 }
 
+const cannotRead = (reason: string): string => `cannot be read (${reason})`;
+
+/**
+ * What could not be read now and is not in the plan: whether it differs from the checkpoint is not known. What could not be read then
+ * either is nothing that a restore could bring back.
+ */
+export function planUnread(
+  { now, target }: Pick<PlanInput, 'now' | 'target'>,
+  planned: readonly PlanEntry[],
+  paths: readonly string[] | undefined,
+): PlanEntry[] {
+  const covers = covering(paths);
+  const holds = (folder: string): boolean => paths?.some((path) => path.startsWith(`${folder}/`)) === true;
+  const known = new Set([...planned, ...target.files.partial].map(({ path }) => path));
+  return now.partial
+    .filter(({ path }) => (covers(path) || holds(path)) && !known.has(path))
+    .map(({ path, reason }) => ({ path, action: 'skip', reason: cannotRead(reason) }));
+}
+
 /** The reason of a folder that the path lies in. */
-function lies(path: string, reasons: Map<string, string>): string | undefined {
+function lies(path: string, reasons: ReadonlyMap<string, string>): string | undefined {
   for (let end = path.lastIndexOf('/'); end > 0; end = path.lastIndexOf('/', end - 1)) {
     const reason = reasons.get(path.slice(0, end));
     if (reason !== undefined) return reason;

@@ -46,6 +46,8 @@ export interface CaptureFacts {
   skipped: PathReason[];
   partial: PathReason[];
   emptyDirs: string[];
+  /** The patterns of the settings that keep files out. */
+  exclude: string[];
   /** Found changed by this scan though nobody named them since the last one. */
   uncertain: string[];
   git: GitFacet | null;
@@ -125,8 +127,16 @@ export interface SnapshotStore {
   /** Which of these changes no restore carries out, and why. `foreign`: they come from somebody else's tree. */
   refusals(changes: readonly FileChange[], foreign: boolean): Promise<Refusal[]>;
 
+  /**
+   * Which of these paths, which the checkpoint lacks, may have been there all the same: ignored or excluded then. Folders end with a
+   * slash. The files were looked at before.
+   */
+  leftOut(checkpoint: Pick<Checkpoint, 'files'>, paths: string[]): Promise<Map<string, string>>;
+
   /** Nobody else captures, restores or prunes while `work` runs. */
   exclusively<T>(purpose: string, waitMs: number, signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T>;
+  /** What these changes overwrite or delete, and the tree knows, can really be read from the store; else it is written again. */
+  secure(tree: string, changes: readonly FileChange[]): Promise<void>;
   /** Writes and deletes exactly these paths; journalled, verified. The caller holds the exclusive lease. */
   apply(request: ApplyRequest): Promise<ApplyResult>;
   /** The task of a restore with `keepJournal` is done, too. */

@@ -57,6 +57,7 @@ function filesFacet(facts: CaptureFacts): FilesFacet {
     skipped: facts.skipped.slice(0, reasonsKept),
     partial: facts.partial,
     emptyDirs: facts.emptyDirs,
+    ...(facts.exclude.length > 0 ? { exclude: facts.exclude } : {}),
     ...(facts.uncertain.length > 0 ? { uncertain: facts.uncertain.slice(0, uncertainKept) } : {}),
   };
 }

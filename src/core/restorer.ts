@@ -14,7 +14,7 @@ import type {
   RestoreScope,
   TaskState,
 } from './model';
-import { covering, isMassDelete, planFiles, planFolders } from './plan';
+import { covering, isMassDelete, planFiles, planFolders, planUnread, type FolderPlan } from './plan';
 import type { CaptureFacts, FileChange, RecoveryReport, SnapshotStore } from './ports';
 
 /** How many of the newest checkpoints are asked who changed a path last. */
@@ -123,6 +123,7 @@ export class Restorer {
       changes,
       target,
       now: facts,
+      leftOut: await this.leftOut(job, changes),
       ...(flags ? await this.yours(changes, facts) : { yours: new Set(), unsure: new Set() }),
       uncertain: await this.uncertain(target, facts),
       chosen: new Set([...paths, ...(job.only ?? [])]),
@@ -132,6 +133,8 @@ export class Restorer {
       const reason = whyNot.get(entry.path);
       return reason === undefined ? entry : { ...entry, action: 'skip', reason };
     });
+    // Undo, redo and revert touch what they know; a checkpoint of some files says nothing about others.
+    if (!only && !job.changes) entries.push(...planUnread({ now: facts, target }, entries, options.paths));
     const acts = new Set(entries.filter((e) => e.action === 'write' || e.action === 'delete').map((e) => e.path));
     const deletions = entries.filter((entry) => entry.action === 'delete').length;
     // Counting all files is only worth it when there is much to delete.
@@ -196,6 +199,28 @@ export class Restorer {
     return out;
   }
 
+  /** Nothing that was out then is deleted. What undo and redo delete, the restore had brought. */
+  private async leftOut({ target, only }: PlanJob, changes: FileChange[]): Promise<Map<string, string>> {
+    const deletions = changes.filter((change) => change.after === null).map((change) => change.path);
+    if (deletions.length === 0 || only) return new Map();
+    const skipped = (await this.skippedThen(target)).map(({ path, reason }) => [path, reason] as const);
+    return new Map([...skipped, ...(await this.store.leftOut(target, deletions))]);
+  }
+
+  /** A point of the fast lane looked at what was named; what else was too large, the scan before it says. */
+  private async skippedThen(target: Checkpoint): Promise<PathReason[]> {
+    const out = [...target.files.skipped];
+    if (target.files.lane === 'scan') return out;
+    const earlier = this.store.siblings(target.id).filter((id) => id < target.id);
+    for (const id of earlier.reverse()) {
+      const [record] = await this.store.read([id]);
+      if (!record || !isWhole(record)) continue;
+      out.push(...record.files.skipped);
+      if (record.files.lane === 'scan') break;
+    }
+    return out;
+  }
+
   /** What a later scan found changed though nobody had named it: at a point of the fast lane it is not known. */
   private async uncertain(target: Checkpoint, facts: CaptureFacts): Promise<Set<string>> {
     if (target.files.lane === 'scan') return new Set();
@@ -243,6 +268,7 @@ export class Restorer {
           if (unseen.length > 0) return null;
           this.refuseHostile(job, planned);
           this.refuseMassDelete(job, planned);
+          await this.store.secure(now.tree, planned.changes);
           return job.compose(now);
         },
       );
@@ -286,10 +312,7 @@ export class Restorer {
     facts: CaptureFacts,
   ): Promise<RestoreResult> {
     const { target, scope, options } = job;
-    const folders =
-      scope.includes('files') && !job.changes
-        ? planFolders(target, facts, covering(options.paths))
-        : { make: [], remove: [] };
+    const folders = await this.folders(job, facts);
     const kept = planned.entries.filter((entry) => entry.action === 'keep');
     const skipped = planned.entries.filter((entry) => entry.action === 'skip');
     const applied = {
@@ -354,6 +377,18 @@ export class Restorer {
       session,
       undo: safety.id,
     };
+  }
+
+  private async folders(job: RestoreJob, facts: CaptureFacts): Promise<FolderPlan> {
+    const { target, options, scope } = job;
+    if (!scope.includes('files') || job.changes) return { make: [], remove: [] };
+    const { make, remove } = planFolders(target, facts, covering(options.paths));
+    if (remove.length === 0 || job.only) return { make, remove };
+    const out = await this.store.leftOut(
+      target,
+      remove.map((folder) => `${folder}/`),
+    );
+    return { make, remove: remove.filter((folder) => !out.has(`${folder}/`)) };
   }
 
   /** After a death: the task as well, unless somebody changed it since. A conversation is forked only by those who see the answer. */

@@ -7,6 +7,7 @@ import { CheckpointsError } from '../core/errors';
 import type { PathReason } from '../core/model';
 import type { ApplyRequest, ApplyResult, FileChange, FileVersion, RecoveryReport } from '../core/ports';
 import { stagePrefix } from './exclusions';
+import { inWords, isFull } from './file-failure';
 import { parentOf } from './file-reader';
 import { readJournal, removeJournal, writeJournal, type Journal } from './journal';
 import type { GitStore } from './store';
@@ -22,8 +23,8 @@ const readAhead = 48;
 
 /**
  * Stages all new content beside the store (or in the root, on another volume), writes the journal, then deletes
- * and renames. A full disk is met while staging, when nothing was touched. A death later is finished by
- * `recoverRestore`, since before and after of every path are in the store.
+ * and renames. A full disk is met while staging, when nothing was touched, or what was done is taken back; a path that cannot be
+ * changed is left as it is, and named. A death later is finished by `recoverRestore`, since before and after of every path are in the store.
  */
 export async function applyFiles(store: GitStore, request: ApplyRequest): Promise<ApplyResult> {
   const files = new WorkingFiles(store.root, store.file.objectFormat);
@@ -54,8 +55,17 @@ export async function applyFiles(store: GitStore, request: ApplyRequest): Promis
     throw error;
   }
   writeJournal(store.layout.journal, { phase: 'applying', ...journal });
-  const outcome = await perform(files, numbered(changes), stage, request.onProgress);
-  folders(files, request, changes);
+  const outcome: Outcome = { done: new Set(), skipped: [] };
+  try {
+    await perform(files, numbered(changes), stage, outcome, { onProgress: request.onProgress });
+  } catch (error) {
+    if (!isFull(error)) throw error;
+    const left = await takeBack(store, files, journal, outcome);
+    rmSync(stage, { recursive: true, force: true });
+    removeJournal(store.layout.journal);
+    throw noRoom(error, left);
+  }
+  outcome.skipped.push(...folders(files, request, changes));
   const result = await finish(store, files, journal, outcome);
   const skipped = [...refused, ...result.skipped];
   await fillIn(store, journal, { ...result, skipped });
@@ -149,24 +159,24 @@ async function perform(
   files: WorkingFiles,
   steps: Step[],
   stage: string,
-  onProgress?: ApplyRequest['onProgress'],
-): Promise<Outcome> {
-  const outcome: Outcome = { done: new Set(), skipped: [] };
+  outcome: Outcome,
+  /** `atOnce`: nothing is moved aside first, however many there are. */
+  { onProgress, atOnce = steps.length <= fewFiles }: Pick<ApplyRequest, 'onProgress'> & { atOnce?: boolean } = {},
+): Promise<void> {
   const deletions = steps.filter(({ change }) => !change.after).reverse();
   const writes = steps.filter(({ change }) => change.after);
-  const many = steps.length > fewFiles;
   let sliceEnds = Date.now() + 15;
   for (const { change, i } of [...deletions, ...writes]) {
-    const why = performOne(files, change, stagedAt(stage, i), many ? asideOf(stage, i) : null);
+    const why = performOne(files, change, stagedAt(stage, i), atOnce ? null : asideOf(stage, i));
     if (why) outcome.skipped.push({ path: change.path, reason: why });
     else outcome.done.add(change.path);
+    if (!why && !change.after) outcome.skipped.push(...removeEmptied(files, change.path));
     onProgress?.({ done: outcome.done.size + outcome.skipped.length, total: steps.length });
     if (Date.now() > sliceEnds) {
       await new Promise((next) => setImmediate(next));
       sliceEnds = Date.now() + 15;
     }
   }
-  return outcome;
 }
 
 /** Only what still is what the safety checkpoint holds may be replaced. */
@@ -174,15 +184,71 @@ function performOne(files: WorkingFiles, change: FileChange, staged: string, asi
   const now = files.leafAt(change.path);
   if (now === 'unreadable') return 'cannot be read, so it would not be saved';
   if (!sameVersion(now, change.before)) return 'changed meanwhile';
-  if (change.after) return files.place(staged, change.path, change.after.mode, aside);
-  files.delete(change.path, aside);
-  removeEmptied(files, change.path);
-  return null;
+  try {
+    if (change.after) return files.place(staged, change.path, change.after.mode, aside);
+    files.delete(change.path, aside);
+    return null;
+  } catch (error) {
+    const why = inWords(error);
+    // A full disk would meet every path; and what is no longer as it was is for the recovery.
+    if (why === null || isFull(error) || !sameVersion(files.leafAt(change.path), change.before)) throw error;
+    return why;
+  }
 }
 
-/** Folders that a deletion has left with nothing in them. */
-function removeEmptied(files: WorkingFiles, path: string): void {
-  for (let folder = parentOf(path); folder !== ''; folder = parentOf(folder)) if (!files.removeIfEmpty(folder)) break;
+/** Folders that a deletion has left with nothing in them; those that could not be removed. */
+function removeEmptied(files: WorkingFiles, path: string): PathReason[] {
+  return removeUpwards(files, parentOf(path));
+}
+
+/** One that is gone already may be so because of a death right before its parent's turn. */
+function removeUpwards(files: WorkingFiles, from: string): PathReason[] {
+  let folder = from;
+  return tried(
+    () => {
+      while (folder !== '' && files.removeIfEmpty(folder)) folder = parentOf(folder);
+    },
+    () => folder,
+  );
+}
+
+/** What the file system does not allow is named, with the reason. A full disk ends the restore. */
+function tried(work: () => void, path: () => string): PathReason[] {
+  try {
+    work();
+    return [];
+  } catch (error) {
+    const reason = inWords(error);
+    if (reason === null || isFull(error)) throw error;
+    return [{ path: path(), reason }];
+  }
+}
+
+/** There was no room for the rest: what was done is undone. The paths that could not be. */
+async function takeBack(
+  store: GitStore,
+  files: WorkingFiles,
+  { changes, stage }: Pick<Journal, 'changes' | 'stage'>,
+  { done }: Outcome,
+): Promise<PathReason[]> {
+  // Numbers of their own: what lies in the stage is still what the journal says.
+  const back = changes.flatMap(({ path, before, after }, i) =>
+    done.has(path) ? [{ change: { path, before: after, after: before }, i: changes.length + i }] : [],
+  );
+  makeStage(stage, changes.length * 2);
+  await eachContent(store, back, (i, after, data) => files.stage(stagedAt(stage, i), after.mode, data, false));
+  const outcome: Outcome = { done: new Set(), skipped: [] };
+  // The recovery looks for what lies aside under the journal's numbers alone.
+  await perform(files, back, stage, outcome, { atOnce: true });
+  return outcome.skipped;
+}
+
+function noRoom(error: unknown, left: PathReason[]): CheckpointsError {
+  const now =
+    left.length === 0
+      ? 'Nothing was restored: everything is as it was before.'
+      : `Everything is as it was before, but for ${left.map(({ path, reason }) => `${path} (${reason})`).join(', ')}.`;
+  return new CheckpointsError('disk-full', `The disk of the workspace is full. ${now}`, { cause: error });
 }
 
 /** Some file systems take long to find a free place among thousands in one folder. */
@@ -193,7 +259,7 @@ const asideOf = (stage: string, i: number): string => join(folderIn(stage, i), `
 
 function makeStage(stage: string, count: number): void {
   mkdirSync(stage, { recursive: true, mode: 0o700 });
-  for (let i = 0; i < count; i += perFolder) mkdirSync(folderIn(stage, i));
+  for (let i = 0; i < count; i += perFolder) mkdirSync(folderIn(stage, i), { recursive: true });
 }
 
 /** The data of many new files may still be in memory only: git leaves it there, we do not. Nobody waits for it. */
@@ -208,11 +274,19 @@ function folders(
   files: WorkingFiles,
   request: Pick<ApplyRequest, 'makeFolders' | 'removeFolders'>,
   changes: FileChange[],
-): void {
+): PathReason[] {
   const written = new Set(changes.filter((c) => c.after).map((c) => c.path));
-  for (const removed of [...request.removeFolders].sort().reverse())
-    for (let folder = removed; folder !== '' && files.removeIfEmpty(folder);) folder = parentOf(folder);
-  for (const folder of request.makeFolders) if (!written.has(folder)) files.makeFolder(folder);
+  const removed = [...request.removeFolders].sort().reverse();
+  const made = request.makeFolders.filter((folder) => !written.has(folder));
+  return [
+    ...removed.flatMap((folder) => removeUpwards(files, folder)),
+    ...made.flatMap((folder) =>
+      tried(
+        () => void files.makeFolder(folder),
+        () => folder,
+      ),
+    ),
+  ];
 }
 
 /** Reads everything back, and makes what is there now the base of the next capture. */
@@ -279,7 +353,11 @@ export async function recoverRestore(
     if (!journal) return null;
     const report = journal.phase === 'staging' ? dropped(journal) : await finished(store, journal);
     if (report.outcome === 'finished') await rest(report);
-    rmSync(journal.stage, { recursive: true, force: true });
+    // Where it lies in a workspace that may not be written it stays, and out of every checkpoint.
+    tried(
+      () => rmSync(journal.stage, { recursive: true, force: true }),
+      () => journal.stage,
+    );
     removeJournal(store.layout.journal);
     return report;
   });
@@ -303,19 +381,25 @@ async function finished(store: GitStore, journal: Journal): Promise<RecoveryRepo
     // Nothing is there, and both the old and the new file lie aside: it died between the two renames.
     const aside = asideOf(journal.stage, i);
     if (files.leafAt(change.path) === null && existsAt(aside) && existsAt(stagedAt(journal.stage, i)))
-      files.putBack(aside, change.path);
+      kept.push(
+        ...tried(
+          () => files.putBack(aside, change.path),
+          () => change.path,
+        ),
+      );
     const now = files.leafAt(change.path);
     if (sameVersion(now, change.after)) done.add(change.path);
     else if (sameVersion(now, change.before)) again.push({ change, i });
     else kept.push({ path: change.path, reason: 'edited after the interruption' });
   }
-  rmSync(journal.stage, { recursive: true, force: true });
-  makeStage(journal.stage, journal.changes.length);
-  await eachContent(store, again, (i, after, data) => files.stage(stagedAt(journal.stage, i), after.mode, data, false));
-  const outcome = await perform(files, again, journal.stage);
+  const outcome: Outcome = { done: new Set(), skipped: [] };
+  const why = await stageAgain(store, files, journal, again);
+  if (why === null) await perform(files, again, journal.stage, outcome);
+  else outcome.skipped.push(...again.map(({ change: { path } }) => ({ path, reason: why })));
   // It may have died after a file was deleted and before its folder was.
-  for (const { path, after } of journal.changes) if (!after && done.has(path)) removeEmptied(files, path);
-  folders(files, journal, journal.changes);
+  for (const { path, after } of journal.changes)
+    if (!after && done.has(path)) outcome.skipped.push(...removeEmptied(files, path));
+  outcome.skipped.push(...folders(files, journal, journal.changes));
   for (const path of outcome.done) done.add(path);
   const result = await finish(store, files, journal, { done, skipped: [] });
   kept.push(...outcome.skipped, ...result.skipped);
@@ -323,4 +407,23 @@ async function finished(store: GitStore, journal: Journal): Promise<RecoveryRepo
   const { safety, record } = journal;
   const { restored, deleted } = result;
   return { outcome: 'finished', safety, target: record.target, scope: record.scope, restored, deleted, kept };
+}
+
+/** Why nothing can be staged any more, where its volume does not allow it. A full disk is for a later start. */
+async function stageAgain(
+  store: GitStore,
+  files: WorkingFiles,
+  { stage, changes }: Journal,
+  again: Step[],
+): Promise<string | null> {
+  try {
+    rmSync(stage, { recursive: true, force: true });
+    makeStage(stage, changes.length);
+    await eachContent(store, again, (i, after, data) => files.stage(stagedAt(stage, i), after.mode, data, false));
+    return null;
+  } catch (error) {
+    const why = inWords(error);
+    if (why === null || isFull(error)) throw error;
+    return why;
+  }
 }

@@ -77,6 +77,7 @@ export function nextBase(
     seq,
     named: kept,
     forced: snapshot.forced,
+    brought: snapshot.brought,
     emptyDirs: snapshot.emptyDirs,
     previous: checkpoint
       ? previousFrom({ ...checkpoint, files: { ...checkpoint.files, tree: snapshot.tree } })

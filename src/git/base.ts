@@ -15,6 +15,8 @@ export interface Base {
   named: Record<string, number>;
   /** Ignored paths that a tool named: they belong to the workspace's files from then on. */
   forced: string[];
+  /** Those of them that no tool named: a restore brought them in, to save what it was about to overwrite. */
+  brought: string[];
   emptyDirs: string[];
   previous: Previous | null;
   /** See `CaptureFacts.calls`. */
@@ -29,6 +31,7 @@ export const emptyBase: BaseState = {
   seq: 0,
   named: {},
   forced: [],
+  brought: [],
   emptyDirs: [],
   previous: null,
   calls: [],

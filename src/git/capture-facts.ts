@@ -19,7 +19,7 @@ export async function captureFacts(
     uncertain = since.map((c) => c.path).filter((path) => !(path in base.named));
   }
   const ids = [base?.newestId, previous?.id].filter((id): id is string => !!id).sort();
-  const { tree, lane, skipped, partial, emptyDirs, git } = snapshot;
+  const { tree, lane, skipped, partial, emptyDirs, exclude, git } = snapshot;
   const changes = changed ? summary(changed) : await everything(trees, snapshot);
   return {
     tree,
@@ -28,6 +28,7 @@ export async function captureFacts(
     skipped,
     partial,
     emptyDirs,
+    exclude: [...exclude],
     uncertain,
     git,
     previous,

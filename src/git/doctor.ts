@@ -7,8 +7,11 @@ import { readJournal, setJournalAside } from './journal';
 import { hasStore, rawAttributes, readWorkspaceFile, storeFailure } from './layout';
 import { writeFileDurably } from './durable';
 import { adopt, findMoved, renameRoot } from './moved';
+import { FileReader } from './file-reader';
+import { ObjectReader } from './object-reader';
 import { isMissing } from './refs';
 import { runGit, safeFlags, storeEnv } from './run';
+import { unsound } from './secure';
 import type { GitStore } from './store';
 
 /** Looks at everything a crash, a full disk or a stray hand can have done; mends what can only get better. */
@@ -28,6 +31,7 @@ export async function diagnose(store: GitStore, repair: boolean, config: () => C
     await checkLayout(store, report);
     await checkLocks(store, report);
     await checkRefs(store, report);
+    await checkContent(store, report);
     await checkOverlaps(store, report);
   }
   await checkMoved(store, config, report);
@@ -129,6 +133,85 @@ async function checkRefs(store: GitStore, report: Report): Promise<void> {
       isBase ? () => rmSync(join(store.layout.gitDir, 'refs', name), { force: true }) : undefined,
     );
   }
+}
+
+/** Objects that are there and cannot be read, or are not what their name says. Borrowed ones are the user's repository's. */
+async function checkContent(store: GitStore, report: Report): Promise<void> {
+  const { gitDir } = store.layout;
+  const suspects = [...looseObjects(store), ...(await damagedPacks(store)).flat()];
+  if (suspects.length === 0) return;
+  const reader = new ObjectReader(gitDir);
+  const lost = await unsound(reader, suspects, store.file.objectFormat).finally(() => reader.close());
+  if (lost.size === 0) return;
+  const here = await stillHere(store, lost);
+  if (here.length > 0)
+    await report('object-damaged', `${here.length} files of the workspace are damaged in the store.`, async () => {
+      const writer = store.newWriter();
+      for (const { oid, data } of here) writer.add('blob', data, oid);
+      await writer.flush();
+    });
+  for (const { oid } of here) lost.delete(oid);
+  if (lost.size === 0) return;
+  const needed = await neededBy(store, lost);
+  const whose = needed.length === 0 ? 'No checkpoint needs them.' : `They belong to ${needed.join(', ')}.`;
+  await report('object-damaged', `${lost.size} objects of the store are damaged. ${whose}`);
+}
+
+function looseObjects({ layout: { objects } }: GitStore): string[] {
+  const folders = readdirSync(objects).filter((name) => /^[0-9a-f]{2}$/.test(name));
+  return folders.flatMap((folder) => readdirSync(join(objects, folder)).map((rest) => folder + rest));
+}
+
+/** All that is in packs that do not pass git's own look. */
+async function damagedPacks({ layout: { gitDir, objects } }: GitStore): Promise<string[][]> {
+  const folder = join(objects, 'pack');
+  const names = readdirSync(folder).filter((name) => name.endsWith('.idx'));
+  const options = { cwd: gitDir, env: storeEnv(), accept: [1, 128], timeoutMs: 600_000 };
+  const isSound = async (some: string[]): Promise<boolean> => {
+    const paths = some.map((name) => join(folder, name));
+    return (await runGit([...safeFlags, `--git-dir=${gitDir}`, 'verify-pack', ...paths], options)).code === 0;
+  };
+  if (names.length === 0 || (await isSound(names))) return [];
+  const out: string[][] = [];
+  for (const name of names) {
+    if (await isSound([name])) continue;
+    const input = readFileSync(join(folder, name));
+    const { stdout } = await runGit([...safeFlags, `--git-dir=${gitDir}`, 'show-index'], { ...options, input });
+    out.push([...stdout.toString('latin1').matchAll(/^\d+ ([0-9a-f]+)/gm)].map((match) => match[1]!));
+  }
+  return out;
+}
+
+/** What the workspace's files still have of it. */
+async function stillHere(store: GitStore, lost: ReadonlySet<string>): Promise<Array<{ oid: string; data: Buffer }>> {
+  const base = await store.base.read();
+  if (!base) return [];
+  const files = new FileReader(store.root, Number.MAX_SAFE_INTEGER);
+  const out = new Map<string, Buffer>();
+  for (const [path, { oid }] of await store.trees.list(base.tree)) {
+    const found = lost.has(oid) && !out.has(oid) ? files.read(path) : null;
+    if (found && 'data' in found && store.hashOf(found.data) === oid) out.set(oid, found.data);
+  }
+  return [...out].map(([oid, data]) => ({ oid, data }));
+}
+
+async function neededBy(store: GitStore, lost: ReadonlySet<string>): Promise<string[]> {
+  const { gitDir } = store.layout;
+  const out: string[] = [];
+  for (const [name, commit] of store.refsOf.list('refs/')) {
+    const { stdout } = await runGit(
+      [...safeFlags, `--git-dir=${gitDir}`, 'rev-list', '--objects', '--no-walk', '--no-object-names', commit],
+      { cwd: gitDir, env: storeEnv(), accept: [1, 128], timeoutMs: 600_000 },
+    );
+    if (
+      stdout
+        .toString('latin1')
+        .split('\n')
+        .some((oid) => lost.has(oid))
+    )
+      out.push(name.replace(/^checkpoints\//, ''));
+  }
+  return out;
 }
 
 /** Whether everything the commits need is there; says what is not. */

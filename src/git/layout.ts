@@ -3,6 +3,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, wri
 import { join } from 'node:path';
 import { CheckpointsError } from '../core/errors';
 import { readJson, writeFileDurably } from './durable';
+import { storeFailure } from './file-failure';
 import type { HashName } from './pack-writer';
 import { workspaceFolder } from './roots';
 
@@ -143,14 +144,4 @@ export function storeConfig(objectFormat: HashName, bare: boolean): string {
   ];
   if (objectFormat === 'sha256') lines.push('[extensions]', '\tobjectformat = sha256');
   return `${lines.join('\n')}\n`;
-}
-
-/** What the file system says about our own store, as a reason. */
-export function storeFailure(error: unknown, where: string): unknown {
-  const code = (error as NodeJS.ErrnoException | null)?.code;
-  if (code === 'ENOSPC' || code === 'EDQUOT')
-    return new CheckpointsError('disk-full', `The disk of the store is full (${where}).`, { cause: error });
-  if (code === 'EROFS' || code === 'EACCES' || code === 'EPERM')
-    return new CheckpointsError('store-readonly', `The store cannot be written (${where}).`, { cause: error });
-  return error;
 }

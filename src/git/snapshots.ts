@@ -10,6 +10,7 @@ import { FirstIndex } from './first-index';
 import type { Layout } from './layout';
 import { hashObject, type PackWriter, type HashName } from './pack-writer';
 import { comparePaths } from './path-bytes';
+import { ignoredIn } from './ignored-in';
 import { isMissing } from './refs';
 import { Scanner, type ScanOutput, type ScanSources } from './scanner';
 import { seed } from './seed';
@@ -25,6 +26,9 @@ export interface Snapshot {
   partial: PathReason[];
   emptyDirs: string[];
   forced: string[];
+  brought: string[];
+  /** The patterns of the settings. */
+  exclude: readonly string[];
   git: GitFacet | null;
   /** How many files there are, where the look had to count them. */
   files: number | null;
@@ -39,6 +43,12 @@ interface Rules {
   excludePatterns: string[];
   /** Names them all: while it stays the same, so do they. */
   ignoring: string;
+}
+
+/** Paths that are read whatever ignore rules say: tools named them, or a restore is about to overwrite them. */
+interface AlsoRead {
+  named?: string[];
+  brought?: string[];
 }
 
 /** So many files or bytes may be read again at each scan before the scanner's index is caught up. */
@@ -81,6 +91,8 @@ export class Snapshots {
       partial: read.partial,
       emptyDirs: base.emptyDirs.filter((folder) => !filled.has(folder)),
       forced: base.forced,
+      brought: base.brought.filter((path) => !all.has(path)),
+      exclude: config.exclude,
       git,
       files: null,
       startedAtSeq: base.seq,
@@ -93,20 +105,20 @@ export class Snapshots {
     config: Config,
     writer: PackWriter,
     signal: AbortSignal | undefined,
-    include: string[],
+    also: AlsoRead = {},
   ): Promise<Snapshot> {
     const exclusions = new Exclusions(config.exclude);
     const { repo, excludesFile } = await this.user.facts();
     this.scanner.rules = exclusions.fingerprint(config.maxFileSize);
-    const excludePatterns = [...excludeLines(repo?.infoExclude), ...exclusions.folderPatterns];
-    const ignoring = [excludesFile, stampOf(excludesFile), ...excludePatterns].join('\n');
-    const rules = { excludesFile, excludePatterns, ignoring };
+    const rules = rulesOf(repo, excludesFile, exclusions);
+    const { ignoring } = rules;
     const found =
       repo && !existsSync(this.scanner.published)
         ? await this.firstLook(base, repo, config, exclusions, rules, signal)
         : await this.look(base, rules, signal);
 
-    const forcedBefore = new Set([...(base?.forced ?? []), ...Object.keys(base?.named ?? {}), ...include]);
+    const named = new Set([...Object.keys(base?.named ?? {}), ...(also.named ?? [])]);
+    const forcedBefore = new Set([...(base?.forced ?? []), ...named, ...(also.brought ?? [])]);
     const candidates = new Set([...found.changed, ...found.deleted, ...forcedBefore]);
     const first = found.base === null ? new FirstIndex(this.algorithm, Date.now()) : null;
     const read = await readPaths(this.root, candidates, exclusions, config.maxFileSize, writer, {
@@ -134,6 +146,8 @@ export class Snapshots {
       partial,
       emptyDirs,
       forced,
+      brought: forced.filter((path) => !named.has(path) && isBrought(path, base, also)),
+      exclude: config.exclude,
       git,
       files: first ? leafCount(read.leaves) : await this.countFrom(found, read.leaves),
       startedAtSeq: base?.seq ?? 0,
@@ -261,6 +275,23 @@ export class Snapshots {
     return this.last;
   }
 
+  /** See `ignoredIn`; a scan was made before. */
+  async ignoredIn(
+    tree: string,
+    paths: string[],
+    config: Config,
+    content: (oid: string) => Promise<Buffer>,
+  ): Promise<Set<string>> {
+    const { repo, excludesFile } = await this.user.facts();
+    const { trees, layout, scanner } = this;
+    const rules = {
+      env: scanner.environment(),
+      excludesFile,
+      otherLines: [...excludeLines(repo?.infoExclude), ...config.exclude],
+    };
+    return ignoredIn({ trees, content, scan: layout.scan, ...rules }, tree, paths);
+  }
+
   /** What was found out already need not be asked again. */
   expectRepo(repo: UserRepo | null): void {
     this.user.expect(repo);
@@ -269,6 +300,19 @@ export class Snapshots {
   close(): void {
     this.scanner.close();
   }
+}
+
+function rulesOf(repo: UserRepo | null, excludesFile: string, exclusions: Exclusions): Rules {
+  const excludePatterns = [...excludeLines(repo?.infoExclude), ...exclusions.folderPatterns];
+  return {
+    excludesFile,
+    excludePatterns,
+    ignoring: [excludesFile, stampOf(excludesFile), ...excludePatterns].join('\n'),
+  };
+}
+
+function isBrought(path: string, base: Base | null, also: AlsoRead): boolean {
+  return base?.forced.includes(path) ? base.brought.includes(path) : also.brought?.includes(path) === true;
 }
 
 /** Paths that stay out of the tree are no lag: they would be there at every scan. */

@@ -28,7 +28,8 @@ import { Exclusions } from './exclusions';
 import { deadForkMark, removeForkMark, writeForkMark } from './fork-mark';
 import { Fetched } from './fetched';
 import { removeJournal } from './journal';
-import { storeFailure, type Layout, type WorkspaceFile } from './layout';
+import { storeFailure } from './file-failure';
+import type { Layout, WorkspaceFile } from './layout';
 import { Leases, type Lease } from './leases';
 import { collect, storeSizes } from './maintenance';
 import { mergeTexts } from './merge';
@@ -40,6 +41,7 @@ import { checkpointMessage, encodeCommit } from './records';
 import { refusals } from './refusals';
 import { isMissing, Refs } from './refs';
 import { runGit, safeFlags, storeEnv } from './run';
+import { secure } from './secure';
 import { Snapshots, type Snapshot } from './snapshots';
 import { SyncState } from './sync-state';
 import { readTidied, writeTidied } from './tidied';
@@ -127,10 +129,10 @@ export class GitStore implements SnapshotStore {
       if (!fast && snapshot === null) await this.settled(request.exclusive === true);
       if (fast) snapshot = await this.snapshots.paths(base, named, this.config(), writer);
       else
-        snapshot ??= await this.snapshots.scan(base, this.config(), writer, request.signal, [
-          ...(request.include ?? []),
-          ...(named?.inside ?? []),
-        ]);
+        snapshot ??= await this.snapshots.scan(base, this.config(), writer, request.signal, {
+          named: named?.inside,
+          brought: request.include,
+        });
       const previous = await this.previousOf(base);
       const facts = await captureFacts(this.trees, snapshot, base, previous);
       // Planning a restore reads the files as they are now: a merge needs their content.
@@ -179,7 +181,7 @@ export class GitStore implements SnapshotStore {
         await this.settled(false);
         const writer = this.newWriter();
         const base = await this.base.read();
-        const snapshot = await this.snapshots.scan(base, this.config(), writer, signal, []);
+        const snapshot = await this.snapshots.scan(base, this.config(), writer, signal);
         await writer.flush();
         return captureFacts(this.trees, snapshot, base, await this.previousOf(base));
       });
@@ -190,7 +192,7 @@ export class GitStore implements SnapshotStore {
   async catchUp(): Promise<void> {
     await this.settled(true);
     const writer = this.newWriter();
-    const snapshot = await this.snapshots.scan(await this.base.read(), this.config(), writer, undefined, []);
+    const snapshot = await this.snapshots.scan(await this.base.read(), this.config(), writer, undefined);
     await writer.flush();
     await this.snapshots.settle(snapshot, { fully: true });
   }
@@ -311,6 +313,8 @@ export class GitStore implements SnapshotStore {
         return true;
       } catch (error) {
         if (isMissing(error)) return false;
+        // Who may not look cannot know: reading it will say why.
+        if ((error as NodeJS.ErrnoException).code === 'EACCES') return true;
         throw error;
       }
     });
@@ -351,7 +355,7 @@ export class GitStore implements SnapshotStore {
       lease = await take();
       return await work();
     } catch (error) {
-      throw storeFailure(error, this.folder);
+      throw storeFailure(error, this.folder, this.root);
     } finally {
       lease?.release();
     }
@@ -364,6 +368,27 @@ export class GitStore implements SnapshotStore {
   refusals(changes: readonly FileChange[], foreign: boolean): Promise<Refusal[]> {
     const exclusions = new Exclusions(this.config().exclude);
     return refusals({ root: this.root, exclusions, content: (v) => this.content(v) }, changes, foreign);
+  }
+
+  async leftOut({ files }: Pick<Checkpoint, 'files'>, paths: string[]): Promise<Map<string, string>> {
+    const out = new Map<string, string>();
+    const exclusions = new Exclusions(files.exclude ?? []);
+    const ignored = await this.snapshots.ignoredIn(files.tree, paths, this.config(), (oid) => this.reader.blob(oid));
+    const base = await this.base.read();
+    const byTools = new Set([...(base?.forced ?? []), ...Object.keys(base?.named ?? {})]);
+    for (const path of base?.brought ?? []) byTools.delete(path);
+    for (const path of paths) {
+      if (exclusions.why(path) !== null) out.set(path, 'excluded');
+      // What an agent's tool named belongs to the workspace's files, ignored or not.
+      else if (ignored.has(path) && !byTools.has(path)) out.set(path, 'ignored');
+    }
+    return out;
+  }
+
+  secure(tree: string, changes: readonly FileChange[]): Promise<void> {
+    const { root, reader, trees, file } = this;
+    const newWriter = (): PackWriter => this.newWriter();
+    return secure({ root, reader, trees, newWriter, algorithm: file.objectFormat }, tree, changes);
   }
 
   closeJournal(): void {

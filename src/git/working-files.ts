@@ -73,6 +73,9 @@ export class WorkingFiles {
     try {
       for (let at = 0; at < data.length;) at += writeSync(fd, data, at);
       if (sync) fsyncSync(fd);
+    } catch (error) {
+      // The system names no path when writing fails, but whose disk is full matters.
+      throw Object.assign(error as NodeJS.ErrnoException, { path: to });
     } finally {
       closeSync(fd);
     }
@@ -121,9 +124,14 @@ export class WorkingFiles {
   /** A volume mounted inside the workspace: a copy beside the target, then a rename there. */
   private placeAcross(staged: string, path: string, mode: number): void {
     const beside = Buffer.concat([encodePath(join(this.root, path)), Buffer.from(`.ocp-${process.pid}.tmp`)]);
-    if (mode === modes.link) symlinkSync(readlinkSync(staged, { encoding: 'buffer' }) as unknown as Buffer, beside);
-    else copyFileSync(staged, beside);
-    renameSync(beside, fsPath(this.root, path));
+    try {
+      if (mode === modes.link) symlinkSync(readlinkSync(staged, { encoding: 'buffer' }) as unknown as Buffer, beside);
+      else copyFileSync(staged, beside);
+      renameSync(beside, fsPath(this.root, path));
+    } catch (error) {
+      rmSync(beside, { force: true });
+      throw error;
+    }
     rmSync(staged, { force: true });
   }
 
@@ -174,7 +182,7 @@ export class WorkingFiles {
     return false;
   }
 
-  /** Removes a folder if nothing is in it; anything else stays. */
+  /** Removes a folder if nothing is in it; anything else stays. True: it is gone, by us or before. */
   removeIfEmpty(path: string): boolean {
     if (path === '' || this.throughLink(`${path}/x`)) return false;
     try {
@@ -183,7 +191,8 @@ export class WorkingFiles {
       return true;
     } catch (error) {
       const code = (error as NodeJS.ErrnoException).code;
-      if (code === 'ENOTEMPTY' || code === 'EEXIST' || code === 'EBUSY' || isMissing(error)) return false;
+      if (code === 'ENOTEMPTY' || code === 'EEXIST' || code === 'EBUSY') return false;
+      if (isMissing(error)) return true;
       throw error;
     }
   }

@@ -50,6 +50,10 @@ export const advice: Record<Reason, Advice> = {
     wayOut: 'Check the permissions of its folder, or choose another one.',
     action: settingsOf('storeLocation'),
   },
+  'workspace-readonly': {
+    sentence: 'The workspace cannot be written.',
+    wayOut: 'Nothing was changed. Check the permissions of its folder.',
+  },
   'disk-full': {
     sentence: 'The disk is full.',
     wayOut: 'Nothing was changed. Free some space; cleaning up the store may help.',

@@ -69,7 +69,8 @@ export class Outgoing {
   private record(record: Checkpoint, tree: string): Checkpoint {
     const may = (path: string): boolean => this.exclusions.why(path) === null;
     const mayAll = (list: PathReason[]): PathReason[] => list.filter(({ path }) => may(path));
-    const { files, cause, restore } = record;
+    const { exclude: _patterns, ...files } = record.files;
+    const { cause, restore } = record;
     const { edited: _ours, ...origin } = record.origin ?? this.own;
     return {
       ...record,

@@ -220,6 +220,21 @@ describe('a process that dies', () => {
     expect(finished).toBeGreaterThan(3);
   });
 
+  it('between the folders of an empty tree leaves none of them behind', async () => {
+    const box = sandbox();
+    box.write('a.txt', 'a');
+    const workspace = await box.open();
+    await workspace.create({ name: 'old' });
+    await workspace.close();
+    const old = picture(box.root);
+    box.sh('mkdir -p one/two/three');
+    const died = { FAULT_AT: '2', FAULT_UNDER: box.root };
+    expect((await processes.run(box, ['restore', 'old'], died)).signal).toBe('SIGKILL');
+    expect(picture(box.root).has('one/two/')).toBe(true);
+    await box.open();
+    expect(picture(box.root)).toEqual(old);
+  });
+
   it('in a restore of files and task brings both back, or neither', async () => {
     const { box, old, fresh, reset } = await twoStates();
     const seen = new Set<string>();
@@ -294,6 +309,27 @@ describe('a full disk', () => {
       },
       'ENOSPC',
     );
+  });
+
+  it('of the workspace takes back what was done', async () => {
+    const { box, fresh, reset } = await twoStates();
+    const log = join(box.home, '..', 'calls');
+    await processes.run(box, ['restore', 'old'], { FAULT_AT: '999999', FAULT_UNDER: box.root, FAULT_LOG: log });
+    const inRoot = Number(readFileSync(log, 'utf8').trim().split('\n').at(-1));
+    // The last two are about empty folders: what the next start finishes.
+    for (let at = 1; at <= inRoot - 2; at++) {
+      reset();
+      const fault = { FAULT_AT: String(at), FAULT_KIND: 'ENOSPC', FAULT_UNDER: box.root };
+      const { output } = await processes.run(box, ['restore', 'old'], fault);
+      expect([at, output]).toMatchObject([
+        at,
+        { error: { reason: 'disk-full', message: expect.stringMatching(/workspace is full.*as it was before/) } },
+      ]);
+      expect([at, picture(box.root)]).toEqual([at, fresh]);
+      const workspace = await box.open();
+      expect([at, workspace.recovered]).toEqual([at, null]);
+      await workspace.close();
+    }
   });
 
   it('has the reason disk-full', async () => {

@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import {
   appendFileSync,
   chmodSync,
@@ -14,7 +15,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { CheckpointsError } from '../../src/core/errors';
 import type { Workspace } from '../../src/core/workspace';
-import { sandbox, type Sandbox } from './rig';
+import { picture, sandbox, type Sandbox } from './rig';
 import { worker } from './worker';
 
 const processes = worker();
@@ -25,6 +26,16 @@ const reasonOf = (work: Promise<unknown>): Promise<string> =>
     () => 'no error',
     (error: unknown) => (CheckpointsError.is(error) ? error.reason : String(error)),
   );
+
+const packs = ({ folder }: Workspace): string[] =>
+  readdirSync(join(folder, 'snapshots.git/objects/pack'))
+    .filter((name) => name.endsWith('.pack'))
+    .map((name) => join(folder, 'snapshots.git/objects/pack', name));
+
+function damage(path: string, from: number, to: number): void {
+  chmodSync(path, 0o644);
+  writeFileSync(path, readFileSync(path).fill(0, from, to));
+}
 
 async function started(): Promise<{ box: Sandbox; workspace: Workspace; gitDir: string }> {
   const box = sandbox();
@@ -138,6 +149,53 @@ describe('a damaged store', () => {
     expect(await reasonOf(again.restore('lossy'))).toBe('store-broken');
     expect(readFileSync(join(box.root, 'lost.txt'), 'utf8')).toBe(before);
     expect(existsSync(join(again.folder, 'journal.json'))).toBe(false);
+  });
+
+  it('with damaged bytes: a restore saves what it overwrites once more, so that undo has it', async () => {
+    const box = sandbox();
+    const write = (): void => ['f', 'sub/g'].forEach((path) => box.write(path, randomBytes(3000)));
+    write();
+    const workspace = await box.open();
+    await workspace.create({ name: 'one' });
+    const before = packs(workspace);
+    write();
+    const now = picture(box.root);
+    await workspace.create({ name: 'two' });
+    await workspace.close();
+    const [pack] = packs(workspace).filter((path) => !before.includes(path));
+    damage(pack!, 100, 5500);
+    const again = await box.open();
+    expect((await again.restore('one')).restored).toEqual(['f', 'sub/g']);
+    await again.close();
+    const later = await box.open();
+    await later.undo();
+    expect(picture(box.root)).toEqual(now);
+    expect(await later.doctor()).toEqual([]);
+  });
+
+  it('with damaged bytes: doctor saves what the workspace still has, and names the rest', async () => {
+    const box = sandbox();
+    box.write('f', randomBytes(3000));
+    const workspace = await box.open();
+    await workspace.create({ name: 'one' });
+    await workspace.close();
+    damage(packs(workspace)[0]!, 200, 300);
+    const again = await box.open();
+    expect(await again.doctor({ repair: true })).toMatchObject([{ reason: 'object-damaged', repaired: true }]);
+    expect(Buffer.from(await again.cat('one', 'f'))).toEqual(readFileSync(join(box.root, 'f')));
+    expect(await again.doctor()).toEqual([]);
+    const known = packs(workspace);
+    box.write('g', randomBytes(3000));
+    const { id } = await again.create({ name: 'two' });
+    rmSync(join(box.root, 'g'));
+    damage(
+      packs(workspace).find((path) => !known.includes(path))!,
+      200,
+      300,
+    );
+    const [found, ...more] = await again.doctor({ repair: true });
+    expect([found?.reason, found?.repaired, more]).toEqual(['object-damaged', false, []]);
+    expect(found?.message).toContain(id);
   });
 
   it('with a damaged ref, stale locks, missing attributes: doctor mends and never makes it worse', async () => {

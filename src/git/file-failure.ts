@@ -1,0 +1,45 @@
+import { sep } from 'node:path';
+import { CheckpointsError } from '../core/errors';
+
+const words: Record<string, string> = {
+  EACCES: 'may not be written',
+  EPERM: 'may not be written',
+  EROFS: 'lies on a read-only volume',
+  EBUSY: 'in use',
+  ETXTBSY: 'in use',
+  ENAMETOOLONG: 'its name is too long here',
+  ENOSPC: 'the disk is full',
+  EDQUOT: 'the disk is full',
+};
+
+/** Why the file system did not let one path be changed; null when it was not the file system. */
+export function inWords(error: unknown): string | null {
+  const { code, errno } = (error ?? {}) as NodeJS.ErrnoException;
+  if (typeof code !== 'string' || typeof errno !== 'number') return null;
+  return words[code] ?? `cannot be changed (${code})`;
+}
+
+export function isFull(error: unknown): boolean {
+  const code = (error as NodeJS.ErrnoException | null)?.code;
+  return code === 'ENOSPC' || code === 'EDQUOT';
+}
+
+/** What the file system says about our store or, where it names a path of theirs, about the user's files: as a reason. */
+export function storeFailure(error: unknown, store: string, root?: string): unknown {
+  const code = (error as NodeJS.ErrnoException | null)?.code;
+  const theirs = root !== undefined && concerns(error, root, store);
+  if (isFull(error)) {
+    const whose = theirs ? `workspace is full (${root})` : `store is full (${store})`;
+    return new CheckpointsError('disk-full', `The disk of the ${whose}.`, { cause: error });
+  }
+  if (code !== 'EROFS' && code !== 'EACCES' && code !== 'EPERM') return error;
+  return theirs
+    ? new CheckpointsError('workspace-readonly', `The workspace cannot be written (${root}).`, { cause: error })
+    : new CheckpointsError('store-readonly', `The store cannot be written (${store}).`, { cause: error });
+}
+
+function concerns(error: unknown, root: string, store: string): boolean {
+  const { path, dest } = error as NodeJS.ErrnoException & { dest?: string };
+  const below = (one: string, folder: string): boolean => one === folder || one.startsWith(folder + sep);
+  return [path, dest].some((one) => typeof one === 'string' && below(one, root) && !below(one, store));
+}

@@ -1,0 +1,75 @@
+import type { FileChange } from '../core/ports';
+import { FileReader, parentOf } from './file-reader';
+import type { ObjectReader } from './object-reader';
+import { hashObject, type HashName, type PackWriter } from './pack-writer';
+import { formatTree, type Trees } from './trees';
+
+const atOnce = 48;
+
+/** Which of these objects the store cannot give back byte for byte. One that is damaged ends git: then they are asked one by one. */
+export async function unsound(reader: ObjectReader, oids: Iterable<string>, algorithm: HashName): Promise<Set<string>> {
+  const bad = new Set<string>();
+  const check = async (oid: string): Promise<void> => {
+    const object = await reader.read(oid);
+    if (!object || hashObject(object.type, object.data, algorithm) !== oid) bad.add(oid);
+  };
+  const all = [...new Set(oids)];
+  for (let at = 0; at < all.length; at += atOnce) {
+    const some = all.slice(at, at + atOnce);
+    if ((await Promise.allSettled(some.map(check))).every(({ status }) => status === 'fulfilled')) continue;
+    for (const oid of some) await check(oid).catch(() => bad.add(oid));
+  }
+  return bad;
+}
+
+export interface SecureParts {
+  root: string;
+  reader: ObjectReader;
+  trees: Trees;
+  algorithm: HashName;
+  newWriter(): PackWriter;
+}
+
+/**
+ * What is about to be overwritten or deleted can really be brought back: captures do not write again what the store has already, and
+ * that may have been damaged since. Such content is written anew from the files, while they are there.
+ */
+export async function secure(parts: SecureParts, tree: string, changes: readonly FileChange[]): Promise<void> {
+  const { root, reader, algorithm } = parts;
+  const saved = changes.flatMap(({ path, before }) => (before ? [{ path, oid: before.oid }] : []));
+  if (saved.length === 0) return;
+  const folders = await foldersAbove(parts.trees, tree, saved);
+  const oids = [...saved.map(({ oid }) => oid), ...folders];
+  const bad = await unsound(reader, oids, algorithm);
+  if (bad.size === 0) return;
+  const writer = parts.newWriter();
+  const files = new FileReader(root, Number.MAX_SAFE_INTEGER);
+  for (const { path, oid } of saved) {
+    const found = bad.has(oid) ? files.read(path) : null;
+    // Another content is not overwritten either: it changed meanwhile.
+    if (found && 'data' in found && hashObject('blob', found.data, algorithm) === oid)
+      writer.add('blob', found.data, oid);
+    if (writer.full) await writer.flush();
+  }
+  for (const oid of folders) {
+    const data = bad.has(oid) ? formatTree(await parts.trees.entries(oid)) : null;
+    if (data && hashObject('tree', data, algorithm) === oid) writer.add('tree', data, oid);
+  }
+  await writer.flush();
+}
+
+/** The trees by which these paths are found. */
+async function foldersAbove(trees: Trees, root: string, paths: ReadonlyArray<{ path: string }>): Promise<Set<string>> {
+  const seen = new Map<string, string | null>([['', root]]);
+  const treeAt = async (folder: string): Promise<string | null> => {
+    const known = seen.get(folder);
+    if (known !== undefined) return known;
+    const above = await treeAt(parentOf(folder));
+    const found =
+      above === null ? null : ((await trees.folders(above)).get(folder.slice(folder.lastIndexOf('/') + 1)) ?? null);
+    seen.set(folder, found);
+    return found;
+  };
+  for (const { path } of paths) if (!seen.has(parentOf(path))) await treeAt(parentOf(path));
+  return new Set([...seen.values()].filter((oid) => oid !== null));
+}

@@ -1,0 +1,118 @@
+import { execFileSync } from 'node:child_process';
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { CheckpointsError } from '../../src/core/errors';
+import type { RestoreResult } from '../../src/core/model';
+import { storeFailure } from '../../src/git/file-failure';
+import { sandbox, type Sandbox } from './rig';
+import { worker } from './worker';
+
+const processes = worker();
+
+/** Root may write everywhere: these run in a process of another user. */
+const asNobody = async (box: Sandbox, args: string[], env: NodeJS.ProcessEnv = {}) => {
+  execFileSync('chown', ['-R', 'nobody', join(box.home, '..')]);
+  return processes.run(box, args, { ...env, RUN_AS: 'nobody' });
+};
+const contents = (box: Sandbox, paths: string[]): string[] =>
+  paths.map((path) => readFileSync(join(box.root, path), 'utf8'));
+
+async function changedSince(files: Record<string, [string, string | null]>): Promise<Sandbox> {
+  const box = sandbox();
+  for (const [path, [then]] of Object.entries(files)) box.write(path, then);
+  const workspace = await box.open();
+  await workspace.create({ name: 'then' });
+  await workspace.close();
+  for (const [path, [, now]] of Object.entries(files))
+    if (now === null) rmSync(join(box.root, path));
+    else box.write(path, now);
+  return box;
+}
+
+describe('a path that may not be changed', () => {
+  it('is skipped and named, the rest is restored, and every later command works', async () => {
+    const box = await changedSince({ a: ['1', '2'], 'ro/f': ['1', '2'], z: ['1', '2'] });
+    box.write('ro/new', 'made since');
+    chmodSync(join(box.root, 'ro'), 0o555);
+    const { output } = await asNobody(box, ['restore', 'then']);
+    const [, result] = output as [unknown, RestoreResult];
+    expect(result.restored).toEqual(['a', 'z']);
+    expect(result.skipped).toEqual([
+      { path: 'ro/new', reason: 'may not be written' },
+      { path: 'ro/f', reason: 'may not be written' },
+    ]);
+    expect(contents(box, ['a', 'ro/f', 'z', 'ro/new'])).toEqual(['1', '2', '1', 'made since']);
+    const later = await asNobody(box, ['create', 'later']);
+    expect(later.output).toMatchObject([null, { name: 'later' }]);
+  });
+
+  it('among many files, which are moved aside first', async () => {
+    const files = Object.fromEntries(
+      Array.from({ length: 100 }, (_, i): [string, [string, string]] => [`${i % 2 ? 'ro' : 'rw'}/${i}`, ['1', '2']]),
+    );
+    const box = await changedSince(files);
+    chmodSync(join(box.root, 'ro'), 0o555);
+    const [, result] = (await asNobody(box, ['restore', 'then'])).output as [unknown, RestoreResult];
+    expect([result.restored.length, result.skipped.length]).toEqual([50, 50]);
+    expect(
+      new Set(
+        contents(
+          box,
+          Object.keys(files).filter((path) => path.startsWith('ro')),
+        ),
+      ),
+    ).toEqual(new Set(['2']));
+  });
+
+  it('in a root that may not be written: everything is named', async () => {
+    const box = await changedSince({ a: ['1', '2'], gone: ['1', null] });
+    mkdirSync(join(box.root, 'hollow'));
+    execFileSync('chown', ['-R', 'nobody', join(box.home, '..')]);
+    chmodSync(box.root, 0o555);
+    const [, result] = (await asNobody(box, ['restore', 'then'])).output as [unknown, RestoreResult];
+    expect(result.restored).toEqual([]);
+    expect(result.skipped.map(({ path }) => path)).toEqual(['a', 'gone', 'hollow']);
+    expect((await asNobody(box, ['open'])).code).toBe(0);
+  });
+
+  it('does not keep the recovery from finishing the rest', async () => {
+    const box = await changedSince({ a: ['1', '2'], 'ro/f': ['1', '2'], z: ['1', '2'] });
+    box.write('made', 'since');
+    // The first thing it does to the workspace is to delete that file.
+    const dead = await asNobody(box, ['restore', 'then'], { FAULT_AT: '1', FAULT_UNDER: box.root });
+    expect(dead.signal).toBe('SIGKILL');
+    chmodSync(join(box.root, 'ro'), 0o555);
+    const { output } = await asNobody(box, ['open']);
+    expect(output).toMatchObject([
+      { outcome: 'finished', restored: ['a', 'z'], kept: [{ path: 'ro/f', reason: 'may not be written' }] },
+    ]);
+    expect(contents(box, ['a', 'ro/f', 'z'])).toEqual(['1', '2', '1']);
+    expect(existsSync(join(box.root, 'made'))).toBe(false);
+    expect((await asNobody(box, ['create', 'later'])).output).toMatchObject([null, { name: 'later' }]);
+  });
+
+  it('and could not be read is named, though nobody knows whether it changed', async () => {
+    const box = await changedSince({ a: ['1', '2'], 'closed/f': ['1', '2'] });
+    chmodSync(join(box.root, 'closed'), 0o000);
+    const [, result] = (await asNobody(box, ['restore', 'then'])).output as [unknown, RestoreResult];
+    expect(result.restored).toEqual(['a']);
+    expect(result.skipped).toEqual([{ path: 'closed', reason: expect.stringMatching(/^cannot be read/) }]);
+  });
+});
+
+describe('what the file system says', () => {
+  const failure = (code: string, path: string, dest?: string): unknown =>
+    storeFailure(Object.assign(new Error(code), { code, errno: -1, path, dest }), '/store/ws', '/work');
+  const reason = (error: unknown): string =>
+    CheckpointsError.is(error) ? `${error.reason}: ${error.message}` : 'none';
+
+  it('is about the store or about the workspace, as its path tells', () => {
+    expect(reason(failure('ENOSPC', '/store/ws/x'))).toBe('disk-full: The disk of the store is full (/store/ws).');
+    expect(reason(failure('ENOSPC', '/work/x'))).toBe('disk-full: The disk of the workspace is full (/work).');
+    expect(reason(failure('EACCES', '/store/ws/x', '/work/x'))).toMatch(/^workspace-readonly: /);
+    expect(reason(failure('EROFS', '/store/ws/x'))).toMatch(/^store-readonly: /);
+    expect(reason(failure('EACCES', '/workshop/x'))).toMatch(/^store-readonly: /);
+    expect(reason(failure('EIO', '/work/x'))).toBe('none');
+  });
+});
