@@ -171,7 +171,8 @@ export class SessionTracker {
   }
 }
 
-function forgetOldest(map: Map<string, unknown>, limit: number): void {
+/** The first that were put in go first. */
+export function forgetOldest(map: Map<string, unknown>, limit: number): void {
   for (const key of map.keys()) {
     if (map.size <= limit) return;
     map.delete(key);
