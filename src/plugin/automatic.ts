@@ -22,11 +22,12 @@ export interface PendingCall {
  */
 export class AutomaticPoints {
   private tail: Promise<unknown> = Promise.resolve();
-  /** Calls under way that may change files they do not name. */
-  private readonly loose = new Set<string>();
+  /** Calls under way that may change files they do not name, and the session of each. */
+  private readonly loose = new Map<string, string>();
   /** Such a call has run since the last scan: the fast lane would not see what it did. */
   private blind = false;
-  private readonly namedOutside = new Set<string>();
+  /** By the session a person speaks to. */
+  private readonly namedOutside = new Map<string, Set<string>>();
   /** Sessions whose turn has begun and not ended. */
   private readonly atWork = new Set<string>();
 
@@ -38,8 +39,9 @@ export class AutomaticPoints {
 
   /** A prompt arrived; the agent has not begun. */
   turn(session: string, prompt: Prompt): Promise<void> {
-    this.loose.clear();
-    this.namedOutside.clear();
+    // A prompt may be sent to a session whose calls still run.
+    if (!this.atWork.has(session)) this.forgetCalls(session);
+    this.namedOutside.delete(session);
     this.atWork.add(session);
     return this.within('turn', async (metadata) => {
       const moment = await this.place(session, metadata, () => this.sessions.beginTurn(session, prompt));
@@ -58,7 +60,7 @@ export class AutomaticPoints {
       const point = { ...moment, trigger: 'tool' as const, metadata };
       if (policy.kind === 'scan') {
         await this.scan({ ...point, cause: { tool: call.tool, callId: call.callId, paths: [] } });
-        this.loose.add(call.callId);
+        this.loose.set(call.callId, call.session);
         this.blind = true;
         return;
       }
@@ -66,8 +68,10 @@ export class AutomaticPoints {
       const cause = { tool: call.tool, callId: call.callId, paths: paths.map((path) => named(workspace.root, path)) };
       if (this.blind) await this.scan({ ...point, cause });
       // A path outside changes no tree, but shall be named: so the point is made although nothing changed, once a turn.
-      const outside = cause.paths.filter((path) => isAbsolute(path) && !this.namedOutside.has(path));
-      for (const path of outside) this.namedOutside.add(path);
+      const owner = moment.session?.id ?? call.session;
+      const before = this.namedOutside.get(owner) ?? new Set();
+      const outside = cause.paths.filter((path) => isAbsolute(path) && !before.has(path));
+      if (outside.length > 0) this.namedOutside.set(owner, new Set([...before, ...outside]));
       await workspace.create({ ...point, cause, paths, automatic: outside.length === 0 });
       upkeep.touch();
     });
@@ -77,9 +81,14 @@ export class AutomaticPoints {
     this.loose.delete(callId);
   }
 
+  /** Calls that were interrupted never say that they ended. Those of other sessions, sub-agents' among them, go on. */
+  private forgetCalls(session: string): void {
+    for (const [call, owner] of this.loose) if (owner === session) this.loose.delete(call);
+  }
+
   /** The turn ended. */
   idle(session: string): Promise<void> {
-    this.loose.clear();
+    this.forgetCalls(session);
     this.atWork.delete(session);
     return this.within('idle', async (metadata) => {
       if ((await this.sessions.rootOf(session)) !== session) return;
