@@ -1,8 +1,8 @@
-import { realpathSync } from 'node:fs';
-import { isAbsolute, relative, resolve, sep } from 'node:path';
+import { isAbsolute } from 'node:path';
 import type { CreateOptions } from '../core/api';
 import type { Trigger } from '../core/model';
 import { absolutePaths, callPolicy, isWanted } from '../core/triggers';
+import { normalisePaths } from '../git/capture';
 import type { Companion } from './companion';
 import type { Reporter } from './reporter';
 import { nowhere, type Moment, type Prompt, type SessionTracker } from './tracker';
@@ -65,7 +65,7 @@ export class AutomaticPoints {
         return;
       }
       const { workspace, upkeep } = await this.companion.open();
-      const cause = { tool: call.tool, callId: call.callId, paths: paths.map((path) => named(workspace.root, path)) };
+      const cause = { tool: call.tool, callId: call.callId, paths: named(workspace.root, paths) };
       if (this.blind) await this.scan({ ...point, cause });
       // A path outside changes no tree, but shall be named: so the point is made although nothing changed, once a turn.
       const owner = moment.session?.id ?? call.session;
@@ -173,23 +173,11 @@ async function orAfter(work: Promise<unknown>, ms: number): Promise<'done' | 'la
   }
 }
 
-/** As records name files: relative to the root, whole when it lies outside. */
-function named(root: string, path: string): string {
-  for (const candidate of [path, throughLinks(path)]) {
-    const below = relative(root, candidate);
-    if (below !== '' && below !== '..' && !below.startsWith(`..${sep}`) && !isAbsolute(below))
-      return below.split(sep).join('/');
-  }
-  return path;
-}
-
-/** The folder may be reached by a link; the file itself may not be there yet. */
-function throughLinks(path: string): string {
-  const folder = resolve(path, '..');
-  try {
-    return resolve(realpathSync.native(folder), relative(folder, path));
-  } catch {
-    // The folder is not there yet either: as it was written, then.
-    return path;
-  }
+/** As records name files: relative to the root and without links on the way, so as their snapshots have them; whole when it lies outside. */
+function named(root: string, paths: readonly string[]): string[] {
+  const all = paths.flatMap((path) => {
+    const { inside, outside } = normalisePaths(root, [path]);
+    return [...inside, ...outside.map((one) => one.path)];
+  });
+  return [...new Set(all)];
 }

@@ -1,9 +1,10 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { write } from '../rig/script';
+import { generations } from './gateway-fixture';
 import { PluginRig } from './plugin-fixture';
 
 describe('folders of one OpenCode v2 server', () => {
@@ -46,5 +47,39 @@ describe('folders of one OpenCode v2 server', () => {
     await settled();
     expect(compacted.map(({ trigger }) => trigger)).toEqual(['turn', 'idle', 'compaction']);
     expect((await rig.list(session)).length).toBe(3);
+  });
+});
+
+describe.each(generations)('links in the workspace on OpenCode %s', (generation) => {
+  it('has every result of writing through them, and knows whose it is', async () => {
+    const files = { 'real.txt': 'r0\n', 'sub/c.txt': 'sea\n' };
+    const rig = await PluginRig.start({ generation, files });
+    try {
+      const { server } = rig;
+      await symlink('real.txt', join(server.workspace, 'alias.txt'));
+      await symlink('sub', join(server.workspace, 'linked'));
+      const session = await server.createSession('Links');
+      await server.turn(session, 'write through links', [
+        { tools: [write('alias.txt', 'r1\n')] },
+        { tools: [write('alias.txt', 'r2\n')] },
+        { tools: [write('linked/c.txt', 'ocean\n')] },
+        { tools: [write('linked/c.txt', 'lake\n')] },
+        { text: 'Done.' },
+      ]);
+      const points = await rig.eventually(session, (all) => all.at(-1)?.trigger === 'idle', 'the idle point');
+      const [second, third, fourth] = points.filter(({ trigger }) => trigger === 'tool');
+      expect(second?.cause?.paths).toEqual(['alias.txt', 'real.txt']);
+      expect(await rig.at(second, 'real.txt')).toBe('r1\n');
+      expect(third?.cause?.paths).toEqual(['sub/c.txt']);
+      expect(await rig.at(third, 'real.txt')).toBe('r2\n');
+      expect(await rig.at(fourth, 'sub/c.txt')).toBe('ocean\n');
+      const { entries } = await rig.open((workspace) => workspace.plan(points[0]?.id ?? ''));
+      expect(entries).toEqual([
+        { path: 'real.txt', action: 'write' },
+        { path: 'sub/c.txt', action: 'write' },
+      ]);
+    } finally {
+      await rig.dispose();
+    }
   });
 });
