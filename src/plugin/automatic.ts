@@ -1,11 +1,11 @@
 import { isAbsolute } from 'node:path';
 import type { CreateOptions } from '../core/api';
-import type { Trigger } from '../core/model';
+import type { Trigger, TurnInfo } from '../core/model';
 import { absolutePaths, callPolicy, isWanted } from '../core/triggers';
 import { normalisePaths } from '../git/capture';
 import type { Companion } from './companion';
 import type { Reporter } from './reporter';
-import { nowhere, type Moment, type Prompt, type SessionTracker } from './tracker';
+import { forgetOldest, turnOfPrompt, type Moment, type Prompt, type SessionTracker, type Unplaced } from './tracker';
 
 export interface PendingCall {
   session: string;
@@ -28,6 +28,8 @@ export class AutomaticPoints {
   private blind = false;
   /** By the session a person speaks to. */
   private readonly namedOutside = new Map<string, Set<string>>();
+  /** The last prompt of each session, for points whose place in the conversation is not known. */
+  private readonly prompts = new Map<string, TurnInfo>();
   /** Sessions whose turn has begun and not ended. */
   private readonly atWork = new Set<string>();
 
@@ -43,6 +45,8 @@ export class AutomaticPoints {
     if (!this.atWork.has(session)) this.forgetCalls(session);
     this.namedOutside.delete(session);
     this.atWork.add(session);
+    this.prompts.set(session, turnOfPrompt(prompt));
+    forgetOldest(this.prompts, 200);
     return this.within('turn', async (metadata) => {
       const moment = await this.place(session, metadata, () => this.sessions.beginTurn(session, prompt));
       await this.scan({ ...moment, trigger: 'turn', metadata });
@@ -114,11 +118,12 @@ export class AutomaticPoints {
     return run;
   }
 
-  private async place(
+  /** Nobody's files are left unsaved because OpenCode does not tell where in the conversation they belong. */
+  async place(
     session: string,
     metadata: Record<string, unknown>,
     find: () => Promise<Moment>,
-  ): Promise<Moment | typeof nowhere> {
+  ): Promise<Moment | Unplaced> {
     try {
       const moment = await find();
       if (moment.session.id !== session) metadata['subagent'] = session;
@@ -126,7 +131,7 @@ export class AutomaticPoints {
     } catch (error) {
       metadata['session'] = session;
       this.reporter.failed('The place in the conversation is not known', error);
-      return nowhere;
+      return { session: null, turn: this.prompts.get(session) ?? null };
     }
   }
 

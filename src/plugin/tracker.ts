@@ -20,6 +20,12 @@ export interface Moment {
 /** Files are captured all the same when OpenCode does not tell where in the conversation that is. */
 export const nowhere = { session: null, turn: null } as const;
 
+/** The same, where at least the prompt is known. */
+export interface Unplaced {
+  session: null;
+  turn: TurnInfo | null;
+}
+
 export interface Prompt {
   id: string;
   text: string;
@@ -94,14 +100,10 @@ export class SessionTracker {
     const anchor = listed ? anchorBefore(known.info, known.messages, prompt.id) : anchorNow(known.info, known.messages);
     const turns = standingTurns(known.messages);
     known.turn = {
-      number: turnAt(turns, prompt.id)?.number ?? turns.length + 1,
-      messageId: prompt.id,
-      prompt: prompt.text.slice(0, 500),
+      ...turnOfPrompt(prompt, turnAt(turns, prompt.id)?.number ?? turns.length + 1),
       // OpenCode 2 does not say it with the prompt: it is what the session was switched to.
       model: prompt.model ?? known.info.model,
       agent: prompt.agent ?? known.info.agent,
-      cost: null,
-      tokens: null,
     };
     return { session: anchor, turn: known.turn };
   }
@@ -194,6 +196,11 @@ export function forgetOldest(map: Map<string, unknown>, limit: number): void {
     if (map.size <= limit) return;
     map.delete(key);
   }
+}
+
+/** Without a number it is one that OpenCode did not tell. */
+export function turnOfPrompt({ id, text, model, agent }: Prompt, number = 0): TurnInfo {
+  return { number, messageId: id, prompt: text.slice(0, 500), model, agent, cost: null, tokens: null };
 }
 
 /** Without those that the user took back: the next prompt has their number. */

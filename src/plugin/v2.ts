@@ -10,6 +10,7 @@ import type { ToolSpec } from './tool-spec';
 import { callTool, toolsFor } from './tools';
 import { forgetOldest, SessionTracker, type Prompt } from './tracker';
 import type { V2Context, V2Event, V2Tool } from './v2-context';
+import { V2History } from './v2-history';
 import { V2Host } from './v2-host';
 
 /** Returns what is to be called when OpenCode drops or reloads the plugin. */
@@ -26,7 +27,8 @@ export async function v2Setup(context: V2Context): Promise<() => Promise<void>> 
     () => host.gateway(),
     (message) => reporter.info(message),
   );
-  const sessions = new SessionTracker(host);
+  const history = new V2History(context, host);
+  const sessions = new SessionTracker(history);
   const points = new AutomaticPoints(companion, sessions, reporter);
   const memory = new TaskMemory(companion, sessions, points, reporter);
   const prompts = new Prompts(sessions, points, memory, reporter);
@@ -51,6 +53,11 @@ export async function v2Setup(context: V2Context): Promise<() => Promise<void>> 
     return Promise.resolve();
   });
   await context.session.hook('compaction', async (event) => {
+    try {
+      await history.compacting(event.sessionID);
+    } catch (error) {
+      reporter.failed('What comes before the compaction is not known', error);
+    }
     const text = await memory.contextFor(event.sessionID);
     if (text !== null) event.system.push({ type: 'text', text });
   });
@@ -76,6 +83,7 @@ export async function v2Setup(context: V2Context): Promise<() => Promise<void>> 
     const session = event.data?.sessionID;
     if (session === undefined) return;
     places.saw(session, event);
+    if (event.type.startsWith('session.revert.')) history.forget(session);
     if (/^session\.execution\.(succeeded|failed|interrupted)$/.test(event.type))
       places.ifHere(session, () => void points.idle(session));
     if (event.type === 'session.compaction.ended') places.ifHere(session, () => void memory.compacted(session));
