@@ -1,5 +1,6 @@
 import type { Checkpoint, CheckpointId } from './model';
 import type { Call } from './ports';
+import { turnKey } from './turns';
 
 /** Who changed a path last, as far as the checkpoints can tell. */
 export interface Attribution {
@@ -187,7 +188,7 @@ function isEdge({ trigger }: Attributable): boolean {
 }
 
 function sameTurn(one: Attributable, other: Attributable): boolean {
-  return one.turn !== null && one.turn.number === other.turn?.number;
+  return one.turn !== null && turnKey(one) === turnKey(other);
 }
 
 const nobody = { session: null, turn: null, callId: null, tool: null };

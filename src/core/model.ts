@@ -29,7 +29,10 @@ export interface SessionAnchor {
 }
 
 export interface TurnInfo {
+  /** From 1; again used after OpenCode's own undo. 0: not known. */
   number: number;
+  /** The prompt's message; older records have none. */
+  messageId?: string;
   /** First 500 characters. */
   prompt: string;
   model: string | null;

@@ -1,4 +1,5 @@
 import type { Checkpoint, CheckpointId, Trigger } from './model';
+import { turnKey } from './turns';
 import { timeOf } from './ulid';
 
 export type Retained = Pick<
@@ -118,7 +119,7 @@ interface TurnGroup {
  * there are no turns: a day stands in for one.
  */
 function groupByTurn(ordered: readonly Retained[]): TurnGroup[] {
-  const current = new Map<string, number>();
+  const current = new Map<string, string>();
   const groups = new Map<string, TurnGroup & { from: Trigger }>();
   for (const checkpoint of ordered) {
     if (checkpoint.origin !== null || checkpoint.trigger === 'import') continue;
@@ -142,11 +143,12 @@ function groupByTurn(ordered: readonly Retained[]): TurnGroup[] {
   return [...groups.values()].sort((a, b) => (a.newest < b.newest ? -1 : 1));
 }
 
-function turnOf(checkpoint: Retained, current: Map<string, number>): string {
+function turnOf(checkpoint: Retained, current: Map<string, string>): string {
   const session = checkpoint.session?.id;
   if (session === undefined) return new Date(madeAt(checkpoint)).toISOString().slice(0, 10);
-  if (checkpoint.turn) current.set(session, checkpoint.turn.number);
-  return String(checkpoint.turn?.number ?? current.get(session) ?? 0);
+  const turn = turnKey(checkpoint);
+  if (turn !== null) current.set(session, turn);
+  return turn ?? current.get(session) ?? '';
 }
 
 function rank(trigger: Trigger): number {

@@ -2,6 +2,7 @@ import { endOfTurn } from './attribution';
 import { CheckpointsError } from './errors';
 import type { Checkpoint, PathReason } from './model';
 import type { CaptureFacts, FileChange, FileVersion, SnapshotStore } from './ports';
+import { turnKey } from './turns';
 
 export interface TurnTrees {
   /** Before the prompt. */
@@ -14,11 +15,8 @@ export interface TurnTrees {
 export function turnAround(target: Checkpoint, checkpoints: readonly Checkpoint[]): TurnTrees {
   if (!target.session || !target.turn)
     throw new CheckpointsError('invalid-argument', `The checkpoint "${target.title}" belongs to no turn.`);
-  const { id: session } = target.session;
-  const { number } = target.turn;
-  const own = checkpoints.filter(
-    (c) => c.session?.id === session && c.turn?.number === number && c.trigger !== 'restore',
-  );
+  const key = turnKey(target);
+  const own = checkpoints.filter((c) => turnKey(c) === key && c.trigger !== 'restore');
   const before = own.find((c) => c.trigger === 'turn') ?? own[0];
   if (!before) throw new CheckpointsError('unknown-reference', 'The checkpoint before this turn is gone.');
   const idle = own.find((c) => c.trigger === 'idle');

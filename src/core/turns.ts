@@ -1,4 +1,4 @@
-import type { TurnInfo } from './model';
+import type { Checkpoint, TurnInfo } from './model';
 import { isNote, type SessionMessage, type Step, type Todo, type Turn } from './sessions';
 
 /**
@@ -86,9 +86,15 @@ export function turnOfChild(turns: readonly Turn[], session: string): Turn | nul
   return turns.find((turn) => turn.children.includes(session)) ?? null;
 }
 
+/** Which turn of which session a checkpoint belongs to; null for none. Numbers come again after OpenCode's own undo. */
+export function turnKey({ session, turn }: Pick<Checkpoint, 'session' | 'turn'>): string | null {
+  return turn === null ? null : `${session?.id ?? '-'}/${turn.messageId ?? turn.number}`;
+}
+
 export function turnInfo(turn: Turn): TurnInfo {
   return {
     number: turn.number,
+    messageId: turn.messageId,
     prompt: turn.prompt.slice(0, 500),
     model: turn.model,
     agent: turn.agent,

@@ -29,6 +29,7 @@ import { Restorer, type TaskPort } from './restorer';
 import { statistics } from './statistics';
 import type { SyncService } from './sync';
 import { cleanName } from './titles';
+import { turnKey } from './turns';
 
 export interface WorkspaceDependencies {
   store: SnapshotStore;
@@ -171,7 +172,7 @@ export class Workspace implements WorkspaceApi {
   private async endTurn({ session, turn }: CreateOptions, newest: CheckpointId): Promise<void> {
     if (!session || !turn) return;
     const isOwn = (point: Checkpoint): boolean =>
-      point.origin === null && point.session?.id === session.id && point.turn?.number === turn.number;
+      point.origin === null && turnKey(point) === turnKey({ session, turn });
     // Most often it is the newest itself; else another session, or a person, made one since.
     const own = (await this.store.read([newest])).find(isOwn);
     const last = own ?? (await this.list({ session: session.id })).find(isOwn);

@@ -1,4 +1,4 @@
-import { realpathSync } from 'node:fs';
+import { readlinkSync, realpathSync } from 'node:fs';
 import { basename, dirname, isAbsolute, relative, resolve, sep } from 'node:path';
 import { CheckpointsError } from '../core/errors';
 import type { PathReason } from '../core/model';
@@ -77,24 +77,44 @@ export interface NamedPaths {
   outside: PathReason[];
 }
 
-/** A tool's paths, absolute or relative, as paths of this workspace. */
+/** A tool's paths, absolute or relative, as paths of this workspace. Who writes to a link writes to what it leads to: both are named. */
 export function normalisePaths(root: string, paths: string[]): NamedPaths {
   const inside = new Set<string>();
   const outside: PathReason[] = [];
   for (const path of paths) {
-    const full = resolve(root, path);
-    const real = resolveParents(full);
-    const below = relative(root, real);
-    if (below === '' || below === '..' || below.startsWith(`..${sep}`) || isAbsolute(below)) {
-      outside.push({ path, reason: 'outside the workspace' });
-      continue;
+    const real = resolveParents(resolve(root, path));
+    for (const [index, full] of [real, ...targetsOf(real)].entries()) {
+      const below = relative(root, full);
+      // A target elsewhere is named as such.
+      const named = index === 0 ? path : full;
+      if (below === '' || below === '..' || below.startsWith(`..${sep}`) || isAbsolute(below)) {
+        outside.push({ path: named, reason: 'outside the workspace' });
+        continue;
+      }
+      const plain = sep === '/' ? below : below.split(sep).join('/');
+      if (plain.split('/').some((part) => part.toLowerCase() === '.git'))
+        outside.push({ path: named, reason: 'inside a git folder' });
+      else inside.add(plain);
     }
-    const plain = sep === '/' ? below : below.split(sep).join('/');
-    if (plain.split('/').some((part) => part.toLowerCase() === '.git'))
-      outside.push({ path, reason: 'inside a git folder' });
-    else inside.add(plain);
   }
   return { inside: [...inside], outside };
+}
+
+/** Links may lead to links; more than this is a circle. */
+const linksFollowed = 40;
+
+/** Where a link leads, step by step; the last one need not be there yet. Nothing for what is no link. */
+function targetsOf(full: string): string[] {
+  const targets: string[] = [];
+  for (let at = full; targets.length < linksFollowed; targets.push(at)) {
+    try {
+      at = resolveParents(resolve(dirname(at), readlinkSync(at)));
+    } catch {
+      // No link, or nothing there.
+      break;
+    }
+  }
+  return targets;
 }
 
 /** Follows links in the folders on the way, not the last component: it may be a link that is a file of ours. */

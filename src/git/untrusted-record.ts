@@ -104,6 +104,7 @@ function turnOf(given: unknown): TurnInfo | null {
   if (!value) return null;
   return {
     number: count(value['number']),
+    ...(isSessionId(value['messageId']) ? { messageId: value['messageId'] } : {}),
     prompt: text(value['prompt'], 500),
     model: line(value['model'], 200) || null,
     agent: line(value['agent'], 200) || null,

@@ -1,4 +1,5 @@
 import type { Checkpoint } from '../core/model';
+import { turnKey } from '../core/turns';
 import { toSessions, type KnownSession } from '../protocol/rows';
 
 /** Sessions, their turns and points as the tree shows them: plain data, newest first everywhere. */
@@ -40,20 +41,14 @@ export const isGroup = (item: TurnGroup | Checkpoint): item is TurnGroup => 'kin
 const isKept = (checkpoint: Checkpoint): boolean => checkpoint.pinned || checkpoint.name !== null;
 
 /** `all`: with the pinned and named ones, which are shown elsewhere. */
-const turnGroup = (
-  session: string,
-  number: number,
-  points: Checkpoint[],
-  first: Checkpoint,
-  all: readonly Checkpoint[],
-): TurnGroup => {
+const turnGroup = (key: string, points: Checkpoint[], first: Checkpoint, all: readonly Checkpoint[]): TurnGroup => {
   // The point that opens a turn holds what changed before it.
   const changes = all.filter((point) => point.trigger !== 'turn').map((point) => point.files);
   const paths = [...new Set(changes.flatMap((files) => files.paths))];
   return {
     kind: 'turn',
-    key: `${session}/${number}`,
-    number,
+    key,
+    number: first.turn?.number ?? 0,
     prompt: first.turn?.prompt ?? '',
     startedAt: first.createdAt,
     first,
@@ -64,23 +59,23 @@ const turnGroup = (
   };
 };
 
-const sessionItems = (session: string, points: readonly Checkpoint[]): SessionGroup['items'] => {
-  const turns = new Map<number, Checkpoint[]>();
-  const order = new Set<number | Checkpoint>();
+const sessionItems = (points: readonly Checkpoint[]): SessionGroup['items'] => {
+  const turns = new Map<string, Checkpoint[]>();
+  const order = new Set<string | Checkpoint>();
   for (const point of points) {
-    const number = point.turn?.number;
-    const inTurn = number === undefined ? undefined : turns.get(number);
+    const turn = turnKey(point);
+    const inTurn = turn === null ? undefined : turns.get(turn);
     if (inTurn !== undefined) inTurn.push(point);
-    else if (number !== undefined) turns.set(number, [point]);
-    if (!isKept(point)) order.add(number ?? point);
+    else if (turn !== null) turns.set(turn, [point]);
+    if (!isKept(point)) order.add(turn ?? point);
   }
   return [...order].flatMap((item): SessionGroup['items'] => {
-    if (typeof item !== 'number') return [item];
+    if (typeof item !== 'string') return [item];
     const all = turns.get(item) ?? [];
     const shown = all.filter((point) => !isKept(point));
     const first = all.findLast(({ trigger }) => trigger === 'turn') ?? all.at(-1);
     // A level with one thing in it is a click for nothing.
-    return shown.length === 1 || first === undefined ? shown : [turnGroup(session, item, shown, first, all)];
+    return shown.length === 1 || first === undefined ? shown : [turnGroup(item, shown, first, all)];
   });
 };
 
@@ -114,7 +109,7 @@ export const groupBySession = (
       latest: points[0]?.createdAt ?? new Date(session?.begun ?? 0).toISOString(),
       count: points.length,
       kept: points.filter(isKept),
-      items: sessionItems(id ?? '-', points),
+      items: sessionItems(points),
       forks: [],
       state: session?.state,
     });

@@ -1,11 +1,11 @@
-import { realpathSync } from 'node:fs';
-import { isAbsolute, relative, resolve, sep } from 'node:path';
+import { isAbsolute } from 'node:path';
 import type { CreateOptions } from '../core/api';
-import type { Trigger } from '../core/model';
+import type { Trigger, TurnInfo } from '../core/model';
 import { absolutePaths, callPolicy, isWanted } from '../core/triggers';
+import { normalisePaths } from '../git/capture';
 import type { Companion } from './companion';
 import type { Reporter } from './reporter';
-import { nowhere, type Moment, type Prompt, type SessionTracker } from './tracker';
+import { forgetOldest, turnOfPrompt, type Moment, type Prompt, type SessionTracker, type Unplaced } from './tracker';
 
 export interface PendingCall {
   session: string;
@@ -22,11 +22,14 @@ export interface PendingCall {
  */
 export class AutomaticPoints {
   private tail: Promise<unknown> = Promise.resolve();
-  /** Calls under way that may change files they do not name. */
-  private readonly loose = new Set<string>();
+  /** Calls under way that may change files they do not name, and the session of each. */
+  private readonly loose = new Map<string, string>();
   /** Such a call has run since the last scan: the fast lane would not see what it did. */
   private blind = false;
-  private readonly namedOutside = new Set<string>();
+  /** By the session a person speaks to. */
+  private readonly namedOutside = new Map<string, Set<string>>();
+  /** The last prompt of each session, for points whose place in the conversation is not known. */
+  private readonly prompts = new Map<string, TurnInfo>();
   /** Sessions whose turn has begun and not ended. */
   private readonly atWork = new Set<string>();
 
@@ -38,9 +41,12 @@ export class AutomaticPoints {
 
   /** A prompt arrived; the agent has not begun. */
   turn(session: string, prompt: Prompt): Promise<void> {
-    this.loose.clear();
-    this.namedOutside.clear();
+    // A prompt may be sent to a session whose calls still run.
+    if (!this.atWork.has(session)) this.forgetCalls(session);
+    this.namedOutside.delete(session);
     this.atWork.add(session);
+    this.prompts.set(session, turnOfPrompt(prompt));
+    forgetOldest(this.prompts, 200);
     return this.within('turn', async (metadata) => {
       const moment = await this.place(session, metadata, () => this.sessions.beginTurn(session, prompt));
       await this.scan({ ...moment, trigger: 'turn', metadata });
@@ -58,16 +64,18 @@ export class AutomaticPoints {
       const point = { ...moment, trigger: 'tool' as const, metadata };
       if (policy.kind === 'scan') {
         await this.scan({ ...point, cause: { tool: call.tool, callId: call.callId, paths: [] } });
-        this.loose.add(call.callId);
+        this.loose.set(call.callId, call.session);
         this.blind = true;
         return;
       }
       const { workspace, upkeep } = await this.companion.open();
-      const cause = { tool: call.tool, callId: call.callId, paths: paths.map((path) => named(workspace.root, path)) };
+      const cause = { tool: call.tool, callId: call.callId, paths: named(workspace.root, paths) };
       if (this.blind) await this.scan({ ...point, cause });
       // A path outside changes no tree, but shall be named: so the point is made although nothing changed, once a turn.
-      const outside = cause.paths.filter((path) => isAbsolute(path) && !this.namedOutside.has(path));
-      for (const path of outside) this.namedOutside.add(path);
+      const owner = moment.session?.id ?? call.session;
+      const before = this.namedOutside.get(owner) ?? new Set();
+      const outside = cause.paths.filter((path) => isAbsolute(path) && !before.has(path));
+      if (outside.length > 0) this.namedOutside.set(owner, new Set([...before, ...outside]));
       await workspace.create({ ...point, cause, paths, automatic: outside.length === 0 });
       upkeep.touch();
     });
@@ -77,9 +85,14 @@ export class AutomaticPoints {
     this.loose.delete(callId);
   }
 
+  /** Calls that were interrupted never say that they ended. Those of other sessions, sub-agents' among them, go on. */
+  private forgetCalls(session: string): void {
+    for (const [call, owner] of this.loose) if (owner === session) this.loose.delete(call);
+  }
+
   /** The turn ended. */
   idle(session: string): Promise<void> {
-    this.loose.clear();
+    this.forgetCalls(session);
     this.atWork.delete(session);
     return this.within('idle', async (metadata) => {
       if ((await this.sessions.rootOf(session)) !== session) return;
@@ -105,11 +118,12 @@ export class AutomaticPoints {
     return run;
   }
 
-  private async place(
+  /** Nobody's files are left unsaved because OpenCode does not tell where in the conversation they belong. */
+  async place(
     session: string,
     metadata: Record<string, unknown>,
     find: () => Promise<Moment>,
-  ): Promise<Moment | typeof nowhere> {
+  ): Promise<Moment | Unplaced> {
     try {
       const moment = await find();
       if (moment.session.id !== session) metadata['subagent'] = session;
@@ -117,7 +131,7 @@ export class AutomaticPoints {
     } catch (error) {
       metadata['session'] = session;
       this.reporter.failed('The place in the conversation is not known', error);
-      return nowhere;
+      return { session: null, turn: this.prompts.get(session) ?? null };
     }
   }
 
@@ -164,23 +178,11 @@ async function orAfter(work: Promise<unknown>, ms: number): Promise<'done' | 'la
   }
 }
 
-/** As records name files: relative to the root, whole when it lies outside. */
-function named(root: string, path: string): string {
-  for (const candidate of [path, throughLinks(path)]) {
-    const below = relative(root, candidate);
-    if (below !== '' && below !== '..' && !below.startsWith(`..${sep}`) && !isAbsolute(below))
-      return below.split(sep).join('/');
-  }
-  return path;
-}
-
-/** The folder may be reached by a link; the file itself may not be there yet. */
-function throughLinks(path: string): string {
-  const folder = resolve(path, '..');
-  try {
-    return resolve(realpathSync.native(folder), relative(folder, path));
-  } catch {
-    // The folder is not there yet either: as it was written, then.
-    return path;
-  }
+/** As records name files: relative to the root and without links on the way, so as their snapshots have them; whole when it lies outside. */
+function named(root: string, paths: readonly string[]): string[] {
+  const all = paths.flatMap((path) => {
+    const { inside, outside } = normalisePaths(root, [path]);
+    return [...inside, ...outside.map((one) => one.path)];
+  });
+  return [...new Set(all)];
 }

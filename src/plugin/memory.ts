@@ -32,7 +32,9 @@ export class TaskMemory {
       this.counts.delete(session);
       await this.points.inOrder(async () => {
         const { workspace, task } = await this.companion.open();
-        await task.autosave(workspace, 'interval', await this.sessions.whenIdle(session, 0));
+        const metadata = {};
+        const moment = await this.points.place(session, metadata, () => this.sessions.whenIdle(session, 0));
+        await task.autosave(workspace, 'interval', { ...moment, metadata });
       });
     });
   }
@@ -69,8 +71,9 @@ export class TaskMemory {
         if ((await this.companion.config()).automatic === 'off') return;
         const root = await this.sessions.rootOf(session);
         const { workspace, task } = await this.companion.open();
-        const metadata = working.has(root) ? midTurn : {};
-        await task.autosave(workspace, 'compaction', { ...(await this.sessions.whenIdle(root, 0)), metadata });
+        const metadata = working.has(root) ? { ...midTurn } : {};
+        const moment = await this.points.place(root, metadata, () => this.sessions.whenIdle(root, 0));
+        await task.autosave(workspace, 'compaction', { ...moment, metadata });
       }),
     );
   }

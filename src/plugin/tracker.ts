@@ -1,6 +1,6 @@
 import { anchorBefore, anchorNow, anchorThrough, isUnfinished } from '../core/anchors';
 import type { SessionAnchor, TurnInfo } from '../core/model';
-import type { SessionInfo, SessionMessage } from '../core/sessions';
+import type { SessionInfo, SessionMessage, Turn } from '../core/sessions';
 import { turnAt, turnInfo, turnsOf } from '../core/turns';
 
 /** How sessions are read: from OpenCode itself, in whose process we run. */
@@ -20,11 +20,26 @@ export interface Moment {
 /** Files are captured all the same when OpenCode does not tell where in the conversation that is. */
 export const nowhere = { session: null, turn: null } as const;
 
+/** The same, where at least the prompt is known. */
+export interface Unplaced {
+  session: null;
+  turn: TurnInfo | null;
+}
+
 export interface Prompt {
   id: string;
   text: string;
   model: string | null;
   agent: string | null;
+}
+
+/** What an event tells of a message. */
+export interface Announcement {
+  id: string;
+  role: 'user' | 'assistant';
+  completedAt: number | null;
+  /** OpenCode 1: the prompt that an answer belongs to. */
+  parentId?: string | null;
 }
 
 interface Known {
@@ -49,13 +64,20 @@ export class SessionTracker {
 
   /** The session a person speaks to: sub-agents, and theirs, work for it. */
   async rootOf(session: string): Promise<string> {
+    return (await this.placeOf(session)).root;
+  }
+
+  /** `child`: the sub-agent of the root that it is, or works for; null for the root itself. */
+  private async placeOf(session: string): Promise<{ root: string; child: string | null }> {
     let at = session;
+    let child: string | null = null;
     for (let depth = 0; depth < 20; depth++) {
       const parent = await this.parentOf(at);
-      if (parent === null) return at;
+      if (parent === null) break;
+      child = at;
       at = parent;
     }
-    return at;
+    return { root: at, child };
   }
 
   private async parentOf(session: string): Promise<string | null> {
@@ -76,46 +98,43 @@ export class SessionTracker {
     const known = await this.read(session);
     const listed = known.messages.some(({ id }) => id === prompt.id);
     const anchor = listed ? anchorBefore(known.info, known.messages, prompt.id) : anchorNow(known.info, known.messages);
-    const turns = turnsOf(known.messages);
+    const turns = standingTurns(known.messages);
     known.turn = {
-      number: turnAt(turns, prompt.id)?.number ?? turns.length + 1,
-      prompt: prompt.text.slice(0, 500),
+      ...turnOfPrompt(prompt, turnAt(turns, prompt.id)?.number ?? turns.length + 1),
       // OpenCode 2 does not say it with the prompt: it is what the session was switched to.
       model: prompt.model ?? known.info.model,
       agent: prompt.agent ?? known.info.agent,
-      cost: null,
-      tokens: null,
     };
     return { session: anchor, turn: known.turn };
   }
 
   /** All that were finished before the running step. A sub-agent's call counts to the step of the session it works for. */
   async beforeCall(session: string, callId: string, messageId: string | null): Promise<Moment> {
-    const root = await this.rootOf(session);
+    const { root, child } = await this.placeOf(session);
     let known = this.known.get(root) ?? (await this.read(root));
-    if (root !== session) return { session: anchorNow(known.info, known.messages), turn: known.turn };
     const stepOf = (one: Known): string | null => {
+      if (child !== null) return delegatingStep(one, child);
       const step = messageId ?? one.calls.get(callId) ?? null;
       return step !== null && one.messages.some(({ id }) => id === step) ? step : null;
     };
     let step = stepOf(known);
     if (step === null) {
       known = await this.read(root);
-      step = stepOf(known);
+      step = stepOf(known) ?? runningStep(known);
     }
     const anchor =
       step === null ? anchorNow(known.info, known.messages) : anchorBefore(known.info, known.messages, step);
-    return { session: anchor, turn: known.turn };
+    return { session: anchor, turn: turnOfStep(known, step) };
   }
 
   /** Through the step that is running: what an agent makes itself. */
   async throughStep(session: string, messageId: string): Promise<Moment> {
-    const root = await this.rootOf(session);
+    const { root, child } = await this.placeOf(session);
     const known = await this.read(root);
-    const step = root === session ? messageId : known.messages.findLast((message) => message.role === 'assistant')?.id;
-    const listed = step !== undefined && known.messages.some(({ id }) => id === step);
+    const step = child === null ? messageId : (delegatingStep(known, child) ?? lastAnswer(known)?.id ?? null);
+    const listed = step !== null && known.messages.some(({ id }) => id === step);
     const anchor = listed ? anchorThrough(known.info, known.messages, step) : anchorNow(known.info, known.messages);
-    return { session: anchor, turn: known.turn };
+    return { session: anchor, turn: turnOfStep(known, step) };
   }
 
   /** All there are. OpenCode 1 calls a session idle a moment before its last answer is written down as finished. */
@@ -130,12 +149,12 @@ export class SessionTracker {
   }
 
   /** A message was announced, or announced again. */
-  sawMessage(session: string, message: { id: string; role: 'user' | 'assistant'; completedAt: number | null }): void {
+  sawMessage(session: string, message: Announcement): void {
     const known = this.known.get(session);
     if (!known) return;
     const found = known.messages.find(({ id }) => id === message.id);
     if (found) found.completedAt = message.completedAt ?? found.completedAt;
-    else known.messages.push(announced(message));
+    else known.messages.push(announced(message, known.turn));
   }
 
   sawCall(session: string, callId: string, messageId: string): void {
@@ -156,7 +175,7 @@ export class SessionTracker {
   private async read(session: string): Promise<Known> {
     const { info, messages } = await this.whole(session);
     const before = this.known.get(session);
-    const last = turnsOf(messages).at(-1);
+    const last = standingTurns(messages).at(-1);
     const known: Known = {
       info,
       messages,
@@ -171,24 +190,59 @@ export class SessionTracker {
   }
 }
 
-function forgetOldest(map: Map<string, unknown>, limit: number): void {
+/** The first that were put in go first. */
+export function forgetOldest(map: Map<string, unknown>, limit: number): void {
   for (const key of map.keys()) {
     if (map.size <= limit) return;
     map.delete(key);
   }
 }
 
-/** As much of a message as anchors need. */
-function announced(message: { id: string; role: 'user' | 'assistant'; completedAt: number | null }): SessionMessage {
+/** Without a number it is one that OpenCode did not tell. */
+export function turnOfPrompt({ id, text, model, agent }: Prompt, number = 0): TurnInfo {
+  return { number, messageId: id, prompt: text.slice(0, 500), model, agent, cost: null, tokens: null };
+}
+
+/** Without those that the user took back: the next prompt has their number. */
+function standingTurns(messages: readonly SessionMessage[]): Turn[] {
+  return turnsOf(messages.filter(({ reverted }) => !reverted));
+}
+
+/** The step whose call a sub-agent works for; null when none is known, or it has ended (a sub-agent in the background). */
+function delegatingStep({ messages }: Known, child: string): string | null {
+  const delegates = ({ calls }: SessionMessage): boolean => calls.some(({ childSession }) => childSession === child);
+  return messages.findLast((message) => isUnfinished(message) && delegates(message))?.id ?? null;
+}
+
+function lastAnswer({ messages }: Known): SessionMessage | undefined {
+  return messages.findLast(({ role }) => role === 'assistant');
+}
+
+/** A prompt that was sent meanwhile is listed behind it. */
+function runningStep(known: Known): string | null {
+  const last = lastAnswer(known);
+  return last !== undefined && isUnfinished(last) ? last.id : null;
+}
+
+/** That of the last prompt, unless the step still belongs to one before it. */
+function turnOfStep(known: Known, step: string | null): TurnInfo | null {
+  const turn = step === null ? null : turnAt(standingTurns(known.messages), step);
+  return turn === null || turn.messageId === known.turn?.messageId ? known.turn : turnInfo(turn);
+}
+
+/** As much of a message as anchors and turns need. */
+function announced(message: Announcement, turn: TurnInfo | null): SessionMessage {
   const now = Date.now();
+  const isPrompt = message.id === turn?.messageId;
   return {
+    parentId: null,
     ...message,
     type: message.role,
     createdAt: now,
     completedAt: message.role === 'user' ? now : message.completedAt,
-    text: '',
-    synthetic: false,
-    parentId: null,
+    text: isPrompt ? turn.prompt : '',
+    // Another message that nobody was seen to send may be a program's: it begins no turn before it was read.
+    synthetic: message.role === 'user' && !isPrompt,
     model: null,
     agent: null,
     cost: 0,

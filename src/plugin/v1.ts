@@ -130,7 +130,13 @@ interface V1Event {
   type: string;
   properties?: {
     sessionID?: string;
-    info?: { id: string; sessionID?: string; role?: 'user' | 'assistant'; time?: { completed?: number } };
+    info?: {
+      id: string;
+      sessionID?: string;
+      role?: 'user' | 'assistant';
+      parentID?: string;
+      time?: { completed?: number };
+    };
     part?: V1Part;
   };
 }
@@ -148,6 +154,7 @@ function follow(
           id: info.id,
           role: info.role,
           completedAt: info.time?.completed ?? null,
+          parentId: info.parentID ?? null,
         });
       return;
     case 'message.part.updated':

@@ -68,6 +68,8 @@ export interface V2Command {
 
 export interface V2Event {
   type: string;
+  /** Most events of a session have it; that it began or ended its work has not. */
+  location?: { directory: string };
   data?: {
     sessionID?: string;
     assistantMessageID?: string;

@@ -8,8 +8,9 @@ import { TaskMemory } from './memory';
 import { Reporter } from './reporter';
 import type { ToolSpec } from './tool-spec';
 import { callTool, toolsFor } from './tools';
-import { SessionTracker, type Prompt } from './tracker';
+import { forgetOldest, SessionTracker, type Prompt } from './tracker';
 import type { V2Context, V2Event, V2Tool } from './v2-context';
+import { V2History } from './v2-history';
 import { V2Host } from './v2-host';
 
 /** Returns what is to be called when OpenCode drops or reloads the plugin. */
@@ -26,10 +27,12 @@ export async function v2Setup(context: V2Context): Promise<() => Promise<void>> 
     () => host.gateway(),
     (message) => reporter.info(message),
   );
-  const sessions = new SessionTracker(host);
+  const history = new V2History(context, host);
+  const sessions = new SessionTracker(history);
   const points = new AutomaticPoints(companion, sessions, reporter);
   const memory = new TaskMemory(companion, sessions, points, reporter);
   const prompts = new Prompts(sessions, points, memory, reporter);
+  const places = new SessionPlaces(directory, host, reporter);
 
   await context.session.hook('prompt', async ({ sessionID, messageID, prompt }) => {
     if (isNote(prompt)) return;
@@ -50,6 +53,11 @@ export async function v2Setup(context: V2Context): Promise<() => Promise<void>> 
     return Promise.resolve();
   });
   await context.session.hook('compaction', async (event) => {
+    try {
+      await history.compacting(event.sessionID);
+    } catch (error) {
+      reporter.failed('What comes before the compaction is not known', error);
+    }
     const text = await memory.contextFor(event.sessionID);
     if (text !== null) event.system.push({ type: 'text', text });
   });
@@ -69,12 +77,16 @@ export async function v2Setup(context: V2Context): Promise<() => Promise<void>> 
   const events = context.event.subscribe()[Symbol.asyncIterator]();
   void followEvents(events, (event) => {
     follow(event, sessions, prompts);
+    // The backup is of all folders' sessions.
     backup.noticed(toBackup.map(event));
     if (event.type === 'permission.replied') host.replied(event);
     const session = event.data?.sessionID;
     if (session === undefined) return;
-    if (/^session\.execution\.(succeeded|failed|interrupted)$/.test(event.type)) void points.idle(session);
-    if (event.type === 'session.compaction.ended') void memory.compacted(session);
+    places.saw(session, event);
+    if (event.type.startsWith('session.revert.')) history.forget(session);
+    if (/^session\.execution\.(succeeded|failed|interrupted)$/.test(event.type))
+      places.ifHere(session, () => void points.idle(session));
+    if (event.type === 'session.compaction.ended') places.ifHere(session, () => void memory.compacted(session));
   }).catch((error: unknown) => reporter.failed('Events cannot be followed', error));
 
   backup.start();
@@ -84,6 +96,38 @@ export async function v2Setup(context: V2Context): Promise<() => Promise<void>> 
     await backup.close();
     await companion.close();
   };
+}
+
+/** Every folder's plugin is told of all folders' sessions: it acts for those that work in its own. */
+class SessionPlaces {
+  private readonly directories = new Map<string, string>();
+
+  constructor(
+    private readonly directory: string,
+    private readonly host: V2Host,
+    private readonly reporter: Reporter,
+  ) {}
+
+  saw(session: string, { type, location }: V2Event): void {
+    // Whether that names the old folder or the new one: asked at the next need.
+    if (type === 'session.moved') this.directories.delete(session);
+    else if (location !== undefined) this.directories.set(session, location.directory);
+    forgetOldest(this.directories, 1000);
+  }
+
+  /** At once where it is known, so that the next prompt does not overtake it. */
+  ifHere(session: string, act: () => void): void {
+    const known = this.directories.get(session);
+    if (known === this.directory) act();
+    if (known !== undefined) return;
+    this.host.get(session).then(
+      ({ directory }) => {
+        this.directories.set(session, directory);
+        if (directory === this.directory) act();
+      },
+      (error: unknown) => this.reporter.failed('The folder of a session is not known', error),
+    );
+  }
 }
 
 /** When a prompt counts as arrived: at once, or, sent to a session at work, when it is delivered to it. */

@@ -32,6 +32,8 @@ export interface OpenCodeOptions {
   /** More models that can be asked for by `turn`. */
   otherModels?: string[];
   env?: Record<string, string>;
+  /** OpenCode 2 makes up a password of its own, which nobody inside knows. */
+  unknownPassword?: boolean;
   /** A second server on the first one's data folder, workspace and model. */
   sharing?: OpenCode;
   /** Use this model instead of an own one; it is then not closed with the server. */
@@ -130,7 +132,7 @@ export class OpenCode {
   readonly home: string;
   readonly workspace: string;
   readonly model: ScriptedModel;
-  readonly password = randomBytes(12).toString('hex');
+  password = randomBytes(12).toString('hex');
   /** The environment the server runs in; the `opencode` command line works in it too. */
   readonly env: Record<string, string>;
   readonly logFile: string;
@@ -157,7 +159,9 @@ export class OpenCode {
     this.env = {
       ...isolatedEnv(parts.home),
       OPENCODE_CONFIG_CONTENT: JSON.stringify({ ...config, ...options.config }),
-      [options.generation === 'v1' ? 'OPENCODE_SERVER_PASSWORD' : 'OPENCODE_PASSWORD']: this.password,
+      ...(options.unknownPassword
+        ? {}
+        : { [options.generation === 'v1' ? 'OPENCODE_SERVER_PASSWORD' : 'OPENCODE_PASSWORD']: this.password }),
       ...options.env,
     };
   }
@@ -193,6 +197,7 @@ export class OpenCode {
         60_000,
         () => `no server after a minute: ${started.output()}`,
       );
+      this.password = /server password (\S+)/.exec(started.output())?.[1] ?? this.password;
       if (up === 'up') break;
       // Somebody else took the port in between.
       this.process = undefined;

@@ -34,6 +34,21 @@ function who(lines: Line[], now: string[], path: string, options: AttributionOpt
   return [made?.by, made?.session, made?.turn, made?.callId].map((part) => part ?? '-').join(' ');
 }
 
+describe('turns that share a number', () => {
+  it("are two turns after OpenCode's undo: what was changed between them is by hand", () => {
+    const turn = (messageId: string): RecordInput => ({
+      turn: { number: 2, messageId, prompt: '', model: null, agent: null, cost: null, tokens: null },
+    });
+    const lines: Line[] = [
+      ['turn', 'a', [], turn('msg_a')],
+      ['task', 'a', ['mine.ts'], turn('msg_b')],
+    ];
+    expect(who(lines, [], 'mine.ts', { running: new Set() })).toBe('user - - -');
+    lines[1] = ['task', 'a', ['mine.ts'], turn('msg_a')];
+    expect(who(lines, [], 'mine.ts', { running: new Set() })).toBe('agent a 2 -');
+  });
+});
+
 describe('who changed a path last', () => {
   const turnOfA: Line[] = [
     ['turn', 'a', ['start.ts']],

@@ -41,6 +41,19 @@ describe('thinning', () => {
     expect(new Set([...result.keep, ...result.drop.map((d) => d.id)])).toEqual(new Set(ids(all)));
   });
 
+  it("keeps one of each of two turns that share a number after OpenCode's undo", () => {
+    const records = new Records(0);
+    const made = ['msg_a', 'msg_b'].flatMap((messageId, i) => {
+      const info = { number: 2, messageId, prompt: '', model: null, agent: null, cost: null, tokens: null };
+      const at = now - (4 - i) * day;
+      return [
+        records.next('turn', { session: 'a', turn: info, at }),
+        records.next('idle', { session: 'a', turn: info, at: at + 1 }),
+      ];
+    });
+    expect(thin(made, policy, now).keep).toEqual(ids([made[0], made[2]].filter((c) => c !== undefined)));
+  });
+
   it.each<[string, RecordInput & { trigger?: Checkpoint['trigger'] }]>([
     ['pinned', { pinned: true }],
     ['named', { name: 'mine' }],

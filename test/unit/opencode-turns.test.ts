@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { ToolCall } from '../../src/core/sessions';
-import { todosAfter, turnAt, turnInfo, turnOfChild, turnsOf } from '../../src/core/turns';
+import { turnAround } from '../../src/core/turn-revert';
+import { todosAfter, turnAt, turnInfo, turnKey, turnOfChild, turnsOf } from '../../src/core/turns';
+import { Records } from './records';
 import { conversation, message } from './session-samples';
 
 const call = (tool: string, more: Partial<ToolCall> = {}): ToolCall => ({
@@ -12,6 +14,31 @@ const call = (tool: string, more: Partial<ToolCall> = {}): ToolCall => ({
   startedAt: null,
   endedAt: null,
   ...more,
+});
+
+describe("a checkpoint's turn", () => {
+  const info = { number: 2, prompt: '', model: null, agent: null, cost: null, tokens: null };
+  const records = new Records();
+
+  it('is told by its prompt, in older records by its number', () => {
+    const keyOf = (session: string | undefined, turn: typeof info | null): string | null =>
+      turnKey(records.next('turn', { session, turn }));
+    expect(keyOf('a', { ...info, messageId: 'msg_a' } as typeof info)).toBe('a/msg_a');
+    expect(keyOf('a', info)).toBe('a/2');
+    expect(keyOf('b', info)).toBe('b/2');
+    expect(keyOf('a', null)).toBeNull();
+  });
+
+  it('is reverted without the one that had its number before', () => {
+    const [before, after, again, idle] = (['msg_a', 'msg_b'] as const).flatMap((messageId) =>
+      (['turn', 'idle'] as const).map((trigger) =>
+        records.next(trigger, { session: 'a', turn: { ...info, messageId } }),
+      ),
+    );
+    if (!before || !after || !again || !idle) throw new Error('four were made');
+    expect(turnAround(idle, [before, after, again, idle])).toEqual({ before: again, after: idle });
+    expect(turnAround(before, [before, after, again, idle])).toEqual({ before, after });
+  });
 });
 
 describe('turns', () => {

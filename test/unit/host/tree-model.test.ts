@@ -40,6 +40,22 @@ describe('groupBySession', () => {
     ]);
   });
 
+  it("keeps a turn apart from the one with its number that OpenCode's undo took back", () => {
+    const turn = (messageId: string): Pick<Checkpoint, 'turn'> => ({
+      turn: { number: 2, messageId, prompt: messageId, model: null, agent: null, cost: null, tokens: null },
+    });
+    const [group] = groupBySession([
+      inSession('d', 's1', 2, turn('msg_b')),
+      inSession('c', 's1', 2, turn('msg_b')),
+      inSession('b', 's1', 2, turn('msg_a')),
+      inSession('a', 's1', 2, turn('msg_a')),
+    ]);
+    expect(group?.items.map((item) => isGroup(item) && [item.key, item.prompt, item.points.length])).toEqual([
+      ['s1/msg_b', 'msg_b', 2],
+      ['s1/msg_a', 'msg_a', 2],
+    ]);
+  });
+
   it('shows a turn with a single point as that point', () => {
     expect(groupBySession([inSession('b', 's1', 1)]).map(outline)).toEqual([{ id: 's1', kept: [], items: ['b'] }]);
   });
