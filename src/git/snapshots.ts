@@ -107,7 +107,8 @@ export class Snapshots {
         : await this.look(base, rules, signal);
 
     const forcedBefore = new Set([...(base?.forced ?? []), ...Object.keys(base?.named ?? {}), ...include]);
-    const candidates = new Set([...found.changed, ...found.deleted, ...forcedBefore]);
+    const seen = new Set([...found.added, ...found.changed, ...found.deleted]);
+    const candidates = new Set([...seen, ...forcedBefore]);
     const first = found.base === null ? new FirstIndex(this.algorithm, Date.now()) : null;
     const read = await readPaths(this.root, candidates, exclusions, config.maxFileSize, writer, {
       signal,
@@ -118,7 +119,6 @@ export class Snapshots {
     const tree = first ? this.firstTree(read.leaves, writer) : await this.trees.update(from, read.leaves, writer);
     const emptyDirs = await this.folders.find(tree, { env: this.scanner.environment(), excludesFile, name: ignoring });
 
-    const seen = new Set([...found.changed, ...found.deleted]);
     const forced: string[] = [];
     for (const path of forcedBefore)
       if (read.leaves.get(path) && !seen.has(path) && !(found.base && (await this.trees.lookup(found.base, path))))
@@ -271,10 +271,10 @@ export class Snapshots {
   }
 }
 
-/** Paths that stay out of the tree are no lag: they would be there at every scan. */
+/** New paths that stay out of the tree are no lag: they would be there at every scan. */
 function lagOf(found: ScanOutput, read: ReadResult): Snapshot['lag'] {
-  const gone = new Set(found.deleted);
-  const changes = new Map([...read.leaves].filter(([path, leaf]) => leaf !== null || gone.has(path)));
+  const indexed = new Set([...found.changed, ...found.deleted]);
+  const changes = new Map([...read.leaves].filter(([path, leaf]) => leaf !== null || indexed.has(path)));
   return { base: found.base!, changes, bytes: read.bytes };
 }
 
