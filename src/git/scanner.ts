@@ -33,6 +33,8 @@ export interface ScanOutput {
   deleted: string[];
   nested: string[];
   unreadable: PathReason[];
+  /** Files of the index that git passed over. */
+  unseen: PathReason[];
 }
 
 export interface ScanSources {
@@ -149,14 +151,16 @@ export class Scanner {
         if (proved && !(await proved)) return null;
         this.gone = rows.gone;
         // What could not be read leaves nothing in git's caches that may be trusted later.
-        if (!result.stderr.includes('could not open')) this.publish(startedAt);
+        const { unreadable, unseen } = warnings(result.stderr);
+        if (unreadable.length + unseen.length === 0) this.publish(startedAt);
         return {
           base: rows.base,
           added: rows.added,
           changed: [...rows.changed, ...rows.retyped],
           deleted: [...rows.deleted, ...rows.gone],
           nested: [...new Set([...rows.nested, ...nested])],
-          unreadable: [...warnings(result.stderr), ...rows.repositories.map(unwalkable)],
+          unreadable: [...unreadable, ...rows.repositories.map(unwalkable)],
+          unseen,
         };
       }
       nested.push(...found);

@@ -108,7 +108,8 @@ export class Snapshots {
 
     const forcedBefore = new Set([...(base?.forced ?? []), ...Object.keys(base?.named ?? {}), ...include]);
     const seen = new Set([...found.added, ...found.changed, ...found.deleted]);
-    const candidates = new Set([...seen, ...forcedBefore]);
+    const { passedOver, unreadable } = await this.sortOut(found);
+    const candidates = new Set([...seen, ...passedOver, ...forcedBefore]);
     const first = found.base === null ? new FirstIndex(this.algorithm, Date.now()) : null;
     const read = await readPaths(this.root, candidates, exclusions, config.maxFileSize, writer, {
       signal,
@@ -125,7 +126,7 @@ export class Snapshots {
         forced.push(path);
     for (const path of base?.forced ?? []) if (!forced.includes(path) && read.leaves.get(path)) forced.push(path);
 
-    const partial = [...read.partial, ...found.unreadable];
+    const partial = [...read.partial, ...unreadable];
     const git = await this.facet(repo, tree, read.skipped.length + forced.length + found.nested.length > 0);
     const snapshot: Snapshot = {
       tree,
@@ -137,7 +138,8 @@ export class Snapshots {
       git,
       files: first ? leafCount(read.leaves) : await this.countFrom(found, read.leaves),
       startedAtSeq: base?.seq ?? 0,
-      lag: found.base ? lagOf(found, read) : null,
+      // What could not be read must not look as if it had been.
+      lag: found.base && unreadable.length === 0 ? lagOf(found, read) : null,
     };
     if (first) this.scanner.install(first.finish(this.scanner.mark(tree), found.nested), first.startedAt);
     this.last = first ? null : snapshot;
@@ -169,6 +171,17 @@ export class Snapshots {
     await this.trees.warm(tree, paths);
     for (const path of paths) out.set(path, await this.trees.lookup(tree, path));
     return out;
+  }
+
+  /** What git passed over may be gone: whoever reads it finds out. Other than files of the tree it names nothing. */
+  private async sortOut(found: ScanOutput): Promise<{ passedOver: string[]; unreadable: PathReason[] }> {
+    const passedOver: string[] = [];
+    const unreadable = [...found.unreadable];
+    for (const one of found.unseen) {
+      if (found.base && (await this.trees.lookup(found.base, one.path))) passedOver.push(one.path);
+      else unreadable.push(one);
+    }
+    return { passedOver, unreadable };
   }
 
   /** Without an index yet: builds on the user's repository where that is possible, and proves it while git looks. */
@@ -273,7 +286,7 @@ export class Snapshots {
 
 /** New paths that stay out of the tree are no lag: they would be there at every scan. */
 function lagOf(found: ScanOutput, read: ReadResult): Snapshot['lag'] {
-  const indexed = new Set([...found.changed, ...found.deleted]);
+  const indexed = new Set([...found.changed, ...found.deleted, ...found.unseen.map(({ path }) => path)]);
   const changes = new Map([...read.leaves].filter(([path, leaf]) => leaf !== null || indexed.has(path)));
   return { base: found.base!, changes, bytes: read.bytes };
 }

@@ -58,9 +58,40 @@ export function parseStatus(stdout: Buffer, rules: string): StatusRows {
   return rows;
 }
 
-export function warnings(stderr: string): PathReason[] {
-  const out: PathReason[] = [];
-  for (const match of stderr.matchAll(/could not open directory '(.*?)\/?': (.*)/g))
-    out.push({ path: match[1]!, reason: match[2]! });
-  return out;
+/** Said where nothing of the workspace is left out: the user's own git does the same there. */
+const harmless = [
+  /^warning: untracked cache is disabled/, // the store was moved here: git looks at everything
+  /^warning: unable to access '(\/|[A-Za-z]:).*'/, // the user's own ignore file, outside the workspace
+  /^warning: unable to access '.*': Too many levels of symbolic links$/, // git follows no link to an ignore file
+];
+
+const forms = [/^warning: could not open directory '(.*?)\/?': (.*)$/, /^warning: unable to access '(.*)': (.*)$/];
+/** git cuts long lines off: the folder above is named whole. */
+const cutOff = /^warning: could not open directory '(.*)\/[^/]*$/;
+/** A file of the index that git could not look at. */
+const unseenForm = /^(?!warning: |error: |fatal: |hint: )(.+): ([^:]+)$/;
+
+export interface Warnings {
+  unreadable: PathReason[];
+  /** Not looked at by git, and so in no row: they may be gone, or closed. */
+  unseen: PathReason[];
+}
+
+/** What git could not look at. A line that we do not know may mean anything, so it counts for the whole workspace. */
+export function warnings(stderr: string): Warnings {
+  const unreadable = new Map<string, string>();
+  const unseen = new Map<string, string>();
+  for (const line of stderr.split('\n')) {
+    if (line === '' || harmless.some((form) => form.test(line))) continue;
+    const match = forms.map((form) => form.exec(line)).find((found) => found !== null);
+    const cut = match ? null : cutOff.exec(line);
+    const [, entry, reason] = unseenForm.exec(line) ?? [];
+    if (match) unreadable.set(match[1]!, match[2]!);
+    else if (cut) unreadable.set(cut[1]!, 'path too long');
+    else if (entry?.endsWith(`/${nestedName}`)) unreadable.set(entry.slice(0, -nestedName.length - 1), reason!);
+    else if (entry) unseen.set(entry, reason!);
+    else unreadable.set('.', line);
+  }
+  const list = (found: Map<string, string>): PathReason[] => [...found].map(([path, reason]) => ({ path, reason }));
+  return { unreadable: list(unreadable), unseen: list(unseen) };
 }
