@@ -53,6 +53,8 @@ export class Scanner {
   private prepared = false;
   /** What the last look found marked as gone in its index. */
   private gone: string[] = [];
+  /** The last look's index is not published yet. */
+  private held: { readSince: number; sure: boolean } | null = null;
   /** Names the rules that decide what is out: an index made under other rules is not used. */
   rules = '';
 
@@ -86,62 +88,67 @@ export class Scanner {
 
   /** A private index that shares the published one's inode: git replaces index files, it never writes into them. */
   private takeIndex(): void {
-    const own = join(this.dir, 'index');
-    rmSync(own, { force: true });
-    rmSync(`${own}.lock`, { force: true });
+    this.clear();
     try {
-      copyOrLink(this.published, own);
+      copyOrLink(this.published, join(this.dir, 'index'));
     } catch (error) {
       if (!isMissing(error)) throw error;
     }
   }
 
-  async scan(sources: ScanSources, signal?: AbortSignal): Promise<ScanOutput> {
+  private clear(): void {
+    const own = join(this.dir, 'index');
+    rmSync(own, { force: true });
+    rmSync(`${own}.lock`, { force: true });
+  }
+
+  /** null, and it is forgotten, when the published index says nothing that can be built on. */
+  async scan(sources: ScanSources, signal?: AbortSignal): Promise<ScanOutput | null> {
     this.prepare(sources);
     this.takeIndex();
     return this.look(sources, Date.now(), signal);
   }
 
+  /** Without an index: everything is new. */
+  async scanAll(sources: ScanSources, signal?: AbortSignal): Promise<ScanOutput> {
+    this.prepare(sources);
+    this.clear();
+    return (await this.look(sources, Date.now(), signal))!;
+  }
+
   /**
    * With an index that is not proved yet: git looks at the files meanwhile. null, and nothing is kept, when `proved`
-   * says that it was not right.
+   * says that it was not right. With `hold` it is not published before it is released or has caught up.
    */
   async tryScan(
     sources: ScanSources,
-    start: { index: Buffer; readSince: number; proved: Promise<boolean> },
+    start: { index: Buffer; readSince: number; proved: Promise<boolean>; hold: boolean },
     signal?: AbortSignal,
   ): Promise<ScanOutput | null> {
     this.prepare(sources);
+    this.clear();
     const own = join(this.dir, 'index');
-    rmSync(own, { force: true });
-    rmSync(`${own}.lock`, { force: true });
     writeFileSync(own, start.index);
     backdate(own, start.readSince);
-    return this.look(sources, start.readSince, signal, start.proved);
+    return this.look(sources, start.readSince, signal, start);
   }
 
-  private async look(sources: ScanSources, startedAt: number, signal?: AbortSignal): Promise<ScanOutput>;
-  private async look(
-    sources: ScanSources,
-    startedAt: number,
-    signal: AbortSignal | undefined,
-    proved: Promise<boolean>,
-  ): Promise<ScanOutput | null>;
   private async look(
     sources: ScanSources,
     startedAt: number,
     signal?: AbortSignal,
-    proved?: Promise<boolean>,
+    { proved, hold }: { proved?: Promise<boolean>; hold?: boolean } = {},
   ): Promise<ScanOutput | null> {
+    const own = join(this.dir, 'index');
+    const built = existsSync(own);
     const nested: string[] = [];
     for (let round = 0; ; round++) {
       const result = await this.status(sources, signal);
       const rows = parseStatus(result.stdout, this.rules);
-      if (rows.base === null && existsSync(join(this.dir, 'index')) && round === 0) {
-        // Without its marker, or made under other rules, an index says nothing we can build on.
-        rmSync(join(this.dir, 'index'));
+      if (rows.base === null && built) {
+        // Without its marker, or made under other rules.
         this.discard();
-        continue;
+        return null;
       }
       // git does not show a repository in the place of a file or link that the index has.
       const replaced = [...rows.deleted, ...rows.retyped];
@@ -152,7 +159,10 @@ export class Scanner {
         this.gone = rows.gone;
         // What could not be read leaves nothing in git's caches that may be trusted later.
         const { unreadable, unseen } = warnings(result.stderr);
-        if (unreadable.length + unseen.length === 0) this.publish(startedAt);
+        const sure = unreadable.length + unseen.length === 0;
+        this.held = hold ? { readSince: startedAt, sure } : null;
+        if (hold) backdate(own, startedAt);
+        else if (sure) this.publish(startedAt);
         return {
           base: rows.base,
           added: rows.added,
@@ -238,6 +248,12 @@ export class Scanner {
     writeFileSync(draft, index);
     backdate(draft, readSince);
     renameSync(draft, this.published);
+  }
+
+  /** The index that was held back knows all that it must. */
+  release(): void {
+    if (this.held?.sure) this.publish(this.held.readSince);
+    this.held = null;
   }
 
   private publish(readSince: number): void {

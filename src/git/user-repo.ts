@@ -18,7 +18,7 @@ export interface UserRepo {
 }
 
 /** No program named by the repository's configuration runs while we look. */
-const quiet = ['-c', 'safe.directory=*', '-c', 'core.fsmonitor=false', '-c', 'core.hooksPath=/dev/null'];
+export const quiet = ['-c', 'safe.directory=*', '-c', 'core.fsmonitor=false', '-c', 'core.hooksPath=/dev/null'];
 
 export async function findUserRepo(root: string): Promise<UserRepo | null> {
   const result = await runGit(
