@@ -96,7 +96,9 @@ export class EmptyFolders {
   }
 
   private walkStranger(folder: string, empty: string[]): void {
-    const list = this.list(folder);
+    const seen = this.list(folder);
+    // Counted by a tree that it is not in any more: the number alone does not tell what it holds.
+    const list = seen?.counted ? this.list(folder, true) : seen;
     if (!list) return;
     if (list.folders.length === 0 && list.files === 0) empty.push(folder);
     for (const name of list.folders) if (name !== '.git') this.walkStranger(`${folder}/${name}`, empty);
@@ -181,7 +183,7 @@ export class EmptyFolders {
       if (known && known.mtimeNs === mtimeNs && Date.now() - Number(mtimeNs / 1_000_000n) > 100) return known;
       return { mtimeNs, nlink, dev };
     } catch (error) {
-      if (isMissing(error) || (error as NodeJS.ErrnoException).code === 'EACCES') return null;
+      if (isMissing(error) || isClosed(error)) return null;
       throw error;
     }
   }
@@ -199,7 +201,7 @@ export class EmptyFolders {
         else files += 1;
       }
     } catch (error) {
-      if (isMissing(error) || (error as NodeJS.ErrnoException).code === 'EACCES') return null;
+      if (isMissing(error) || isClosed(error)) return null;
       throw error;
     }
     const list: Known = { mtimeNs: found.mtimeNs, folders, files, counted: false };
@@ -258,6 +260,12 @@ export class EmptyFolders {
     );
     return new Set(splitNul(result.stdout).map((part) => decodePath(part).replace(/\/$/, '')));
   }
+}
+
+/** A folder that cannot be looked at: git says so too, and then it is in the record. */
+function isClosed(error: unknown): boolean {
+  const codes = ['EACCES', 'EPERM', 'ENAMETOOLONG', 'ELOOP', 'EIO', 'ESTALE', 'ENOTCONN'];
+  return codes.includes((error as NodeJS.ErrnoException).code ?? '');
 }
 
 export function splitNul(data: Buffer): Buffer[] {

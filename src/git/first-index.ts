@@ -1,7 +1,8 @@
 import type { Found } from './file-reader';
 import { formatIndex, plainEntry, statBytes, type IndexEntry } from './index-file';
 import type { HashName } from './pack-writer';
-import { emptyBlob, nestedName } from './scanner';
+import { emptyBlob } from './scanner';
+import { nestedName } from './status-rows';
 
 /** The scanner's first index where there is no repository to build on: made from what was just read. */
 export class FirstIndex {

@@ -7,6 +7,7 @@ import { encodeCommit } from './records';
 import { isMissing } from './refs';
 import { runGit, safeFlags, storeEnv } from './run';
 import { sweepDead } from './scanner';
+import { treeMark } from './status-rows';
 import type { GitStore } from './store';
 
 /** Sizes on disk. Files the user's repository still has (linked more than once) cost nothing. */
@@ -51,7 +52,7 @@ async function holdScanTree(store: GitStore): Promise<void> {
     throw error;
   }
   const oidBytes = store.file.objectFormat === 'sha1' ? 20 : 32;
-  const mark = parseIndex(data, oidBytes).entries.find((e) => e.path.startsWith('.opencode-checkpoints-tree/'));
+  const mark = parseIndex(data, oidBytes).entries.find((e) => e.path.startsWith(treeMark));
   const tree = mark?.path.split('/')[1]?.split('-')[0];
   if (!tree || !(await store.trees.exists(tree))) return;
   const writer = store.newWriter();

@@ -1,5 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { CheckpointsError } from '../core/errors';
+import { decodePath } from './path-bytes';
 
 export interface GitOutput {
   code: number;
@@ -107,7 +108,7 @@ export function runGit(args: string[], options: GitOptions): Promise<GitOutput> 
     });
     child.on('close', (code) => {
       settle();
-      const stderr = Buffer.concat(err).toString('utf8');
+      const stderr = decodePath(Buffer.concat(err)); // it names paths
       if (options.signal?.aborted) return reject(new CheckpointsError('cancelled', 'Cancelled.'));
       if (timedOut) return reject(new CheckpointsError('timeout', `git ${verb(args)} took too long and was ended.`));
       const result = { code: code ?? -1, stdout: Buffer.concat(out), stderr };

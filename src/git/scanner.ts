@@ -14,28 +14,27 @@ import {
 } from 'node:fs';
 import { hostname as hostOf } from 'node:os';
 import { join } from 'node:path';
-import { CheckpointsError } from '../core/errors';
 import type { PathReason } from '../core/model';
+import { FileReader } from './file-reader';
 import { rawAttributes, storeConfig, type Layout } from './layout';
 import type { HashName } from './pack-writer';
-import { decodePath, encodePath } from './path-bytes';
+import { encodePath, fsPath } from './path-bytes';
 import { isAlive } from './process-identity';
 import { isMissing } from './refs';
 import { runGit, safeFlags, storeEnv } from './run';
+import { goneMark, nestedName, parseStatus, treeMark, warnings } from './status-rows';
 import { modes, type Leaf } from './trees';
-
-/** An index entry that is never on disk: its name says which tree the other entries are. */
-const marker = '.opencode-checkpoints-tree/';
-/** An index entry that makes git walk a nested repository as the plain folder it is for us. */
-export const nestedName = '.opencode-checkpoints-nested';
 
 export interface ScanOutput {
   /** The tree of the index the scan compared with; null: there was none, everything is new. */
   base: string | null;
+  added: string[];
   changed: string[];
   deleted: string[];
   nested: string[];
   unreadable: PathReason[];
+  /** Files of the index that git passed over. */
+  unseen: PathReason[];
 }
 
 export interface ScanSources {
@@ -52,6 +51,10 @@ export interface ScanSources {
 export class Scanner {
   private readonly dir: string;
   private prepared = false;
+  /** What the last look found marked as gone in its index. */
+  private gone: string[] = [];
+  /** The last look's index is not published yet. */
+  private held: { readSince: number; sure: boolean } | null = null;
   /** Names the rules that decide what is out: an index made under other rules is not used. */
   rules = '';
 
@@ -85,81 +88,100 @@ export class Scanner {
 
   /** A private index that shares the published one's inode: git replaces index files, it never writes into them. */
   private takeIndex(): void {
-    const own = join(this.dir, 'index');
-    rmSync(own, { force: true });
-    rmSync(`${own}.lock`, { force: true });
+    this.clear();
     try {
-      copyOrLink(this.published, own);
+      copyOrLink(this.published, join(this.dir, 'index'));
     } catch (error) {
       if (!isMissing(error)) throw error;
     }
   }
 
-  async scan(sources: ScanSources, signal?: AbortSignal): Promise<ScanOutput> {
+  private clear(): void {
+    const own = join(this.dir, 'index');
+    rmSync(own, { force: true });
+    rmSync(`${own}.lock`, { force: true });
+  }
+
+  /** null, and it is forgotten, when the published index says nothing that can be built on. */
+  async scan(sources: ScanSources, signal?: AbortSignal): Promise<ScanOutput | null> {
     this.prepare(sources);
     this.takeIndex();
     return this.look(sources, Date.now(), signal);
   }
 
+  /** Without an index: everything is new. */
+  async scanAll(sources: ScanSources, signal?: AbortSignal): Promise<ScanOutput> {
+    this.prepare(sources);
+    this.clear();
+    return (await this.look(sources, Date.now(), signal))!;
+  }
+
   /**
    * With an index that is not proved yet: git looks at the files meanwhile. null, and nothing is kept, when `proved`
-   * says that it was not right.
+   * says that it was not right. With `hold` it is not published before it is released or has caught up.
    */
   async tryScan(
     sources: ScanSources,
-    start: { index: Buffer; readSince: number; proved: Promise<boolean> },
+    start: { index: Buffer; readSince: number; proved: Promise<boolean>; hold: boolean },
     signal?: AbortSignal,
   ): Promise<ScanOutput | null> {
     this.prepare(sources);
+    this.clear();
     const own = join(this.dir, 'index');
-    rmSync(own, { force: true });
-    rmSync(`${own}.lock`, { force: true });
     writeFileSync(own, start.index);
     backdate(own, start.readSince);
-    return this.look(sources, start.readSince, signal, start.proved);
+    return this.look(sources, start.readSince, signal, start);
   }
 
-  private async look(sources: ScanSources, startedAt: number, signal?: AbortSignal): Promise<ScanOutput>;
-  private async look(
-    sources: ScanSources,
-    startedAt: number,
-    signal: AbortSignal | undefined,
-    proved: Promise<boolean>,
-  ): Promise<ScanOutput | null>;
   private async look(
     sources: ScanSources,
     startedAt: number,
     signal?: AbortSignal,
-    proved?: Promise<boolean>,
+    { proved, hold }: { proved?: Promise<boolean>; hold?: boolean } = {},
   ): Promise<ScanOutput | null> {
+    const own = join(this.dir, 'index');
+    const built = existsSync(own);
     const nested: string[] = [];
     for (let round = 0; ; round++) {
       const result = await this.status(sources, signal);
       const rows = parseStatus(result.stdout, this.rules);
-      if (rows.base === null && existsSync(join(this.dir, 'index')) && round === 0) {
-        // Without its marker, or made under other rules, an index says nothing we can build on.
-        rmSync(join(this.dir, 'index'));
+      if (rows.base === null && built) {
+        // Without its marker, or made under other rules.
         this.discard();
-        continue;
+        return null;
       }
-      const found = rows.repositories.filter((path) => !nested.includes(path));
+      // git does not show a repository in the place of a file or link that the index has.
+      const replaced = [...rows.deleted, ...rows.retyped];
+      const swapped = repositoriesAmong(this.root, replaced);
+      const found = [...rows.repositories.filter((path) => !nested.includes(path)), ...swapped];
       if (found.length === 0 || round > 50) {
         if (proved && !(await proved)) return null;
+        this.gone = rows.gone;
         // What could not be read leaves nothing in git's caches that may be trusted later.
-        if (!result.stderr.includes('could not open')) this.publish(startedAt);
+        const { unreadable, unseen } = warnings(result.stderr);
+        const sure = unreadable.length + unseen.length === 0;
+        this.held = hold ? { readSince: startedAt, sure } : null;
+        if (hold) backdate(own, startedAt);
+        else if (sure) this.publish(startedAt);
         return {
           base: rows.base,
-          changed: rows.changed,
-          deleted: rows.deleted,
+          added: rows.added,
+          changed: [...rows.changed, ...rows.retyped],
+          deleted: [...rows.deleted, ...rows.gone],
           nested: [...new Set([...rows.nested, ...nested])],
-          unreadable: [...warnings(result.stderr), ...rows.repositories.map(unwalkable)],
+          unreadable: [...unreadable, ...rows.repositories.map(unwalkable)],
+          unseen,
         };
       }
       nested.push(...found);
       const blob = this.algorithm === 'sha1' ? emptyBlob.sha1 : emptyBlob.sha256;
+      // With an entry below its name a file leaves the index, but not the tree that the index stands for.
+      const above = new Set(found.flatMap(withParents));
+      const gone = replaced.filter((path) => above.has(path)).map((path) => goneMark + path);
+      const names = [...found.map((path) => `${path}/${nestedName}`), ...gone];
       // The untracked cache still has them as one entry each; it is made anew by the next round.
       await this.editIndex(
-        found.map((path) => [`${path}/${nestedName}`, { mode: modes.file, oid: blob }]),
+        names.map((name) => [name, { mode: modes.file, oid: blob }]),
         ['--no-untracked-cache'],
       );
     }
@@ -205,16 +227,18 @@ export class Scanner {
     const blob = this.algorithm === 'sha1' ? emptyBlob.sha1 : emptyBlob.sha256;
     // Removals first: a file may have become a folder, or a folder a file.
     const rows: Array<[string, Leaf | null]> = [...changes].filter(([, leaf]) => leaf === null);
-    rows.push([this.mark(base), null], ...[...changes].filter(([, leaf]) => leaf !== null));
+    rows.push([this.mark(base), null], ...this.gone.map((path): [string, null] => [goneMark + path, null]));
+    rows.push(...[...changes].filter(([, leaf]) => leaf !== null));
     rows.push([this.mark(tree), { mode: modes.file, oid: blob }]);
     const { mtimeMs } = statSync(join(this.dir, 'index'));
     await this.editIndex(rows);
+    this.gone = [];
     this.publish(mtimeMs);
   }
 
   /** The name of the marker entry for a tree. */
   mark(tree: string): string {
-    return `${marker}${tree}-${this.rules}`;
+    return `${treeMark}${tree}-${this.rules}`;
   }
 
   /** Publishes an index made here (by a seed or a first capture) from what was read since `readSince`. */
@@ -224,6 +248,12 @@ export class Scanner {
     writeFileSync(draft, index);
     backdate(draft, readSince);
     renameSync(draft, this.published);
+  }
+
+  /** The index that was held back knows all that it must. */
+  release(): void {
+    if (this.held?.sure) this.publish(this.held.readSince);
+    this.held = null;
   }
 
   private publish(readSince: number): void {
@@ -249,6 +279,23 @@ export class Scanner {
     rmSync(this.dir, { recursive: true, force: true });
     this.prepared = false;
   }
+}
+
+function repositoriesAmong(root: string, paths: string[]): string[] {
+  const reader = new FileReader(root, 0);
+  return paths.filter((path) => {
+    try {
+      return reader.isRealFolder(path) && existsSync(fsPath(root, `${path}/.git`));
+    } catch {
+      return false; // whoever reads the path meets the failure again, and tells it
+    }
+  });
+}
+
+/** A path and the folders that it lies in. */
+function withParents(path: string): string[] {
+  const parts = path.split('/');
+  return parts.map((_, i) => parts.slice(0, i + 1).join('/'));
 }
 
 function copyOrLink(from: string, to: string): void {
@@ -287,45 +334,6 @@ export const emptyBlob = {
   sha1: 'e69de29bb2d1d6434b8b29ae775ad8c2e48c5391',
   sha256: '473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813',
 };
-
-interface StatusRows {
-  base: string | null;
-  changed: string[];
-  deleted: string[];
-  nested: string[];
-  repositories: string[];
-}
-
-function parseStatus(stdout: Buffer, rules: string): StatusRows {
-  const rows: StatusRows = { base: null, changed: [], deleted: [], nested: [], repositories: [] };
-  for (let at = 0; at < stdout.length;) {
-    const end = stdout.indexOf(0, at);
-    const x = String.fromCharCode(stdout[at]!);
-    const y = String.fromCharCode(stdout[at + 1]!);
-    const path = decodePath(stdout.subarray(at + 3, end < 0 ? undefined : end));
-    at = end < 0 ? stdout.length : end + 1;
-    if (path.startsWith(marker)) {
-      // In the index (whatever HEAD says), never on disk.
-      const [tree, madeUnder] = path.slice(marker.length).split('-');
-      if (y === 'D' && madeUnder === rules && tree) rows.base = tree;
-    } else if (path.endsWith(`/${nestedName}`)) {
-      if (y === 'D') rows.nested.push(path.slice(0, -nestedName.length - 1));
-    } else if (x === '?') {
-      if (path.endsWith('/')) rows.repositories.push(path.slice(0, -1));
-      else rows.changed.push(path);
-    } else if (y === 'D') rows.deleted.push(path);
-    else if (y === 'M' || y === 'T' || y === 'A') rows.changed.push(path);
-    else if (y !== ' ') throw new CheckpointsError('git-failed', `git status said something unknown: ${x}${y}`);
-  }
-  return rows;
-}
-
-function warnings(stderr: string): PathReason[] {
-  const out: PathReason[] = [];
-  for (const match of stderr.matchAll(/could not open directory '(.*?)\/?': (.*)/g))
-    out.push({ path: match[1]!, reason: match[2]! });
-  return out;
-}
 
 const unwalkable = (path: string): PathReason => ({ path, reason: 'nested repository that could not be entered' });
 

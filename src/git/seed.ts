@@ -23,6 +23,8 @@ import type { UserRepo } from './user-repo';
 export interface Seed {
   tree: string;
   files: number;
+  /** Has every file that the user's index names, but for what is always out. */
+  whole: boolean;
   /** When the user's git wrote its index. */
   readSince: number;
   /** The scanner's index; `mark` is the name of its marker entry. */
@@ -64,25 +66,27 @@ export function seed(
   if (!borrowObjects(repo.objects, layout.borrowed)) return null;
 
   const entries: IndexEntry[] = [];
+  let wanted = 0;
   for (const entry of parsed.entries) {
     const plain = entry.mode === modes.file || entry.mode === modes.executable || entry.mode === modes.link;
-    if (!plain || entry.flags !== 0 || exclusions.why(entry.path) || statSize(source, entry) > maxFileSize) continue;
-    entries.push(entry);
+    if (!plain || exclusions.why(entry.path)) continue;
+    wanted += 1;
+    if (entry.flags === 0 && statSize(source, entry) <= maxFileSize) entries.push(entry);
   }
   const build = (): { seed: Seed; made: Map<string, Buffer> } => {
     // The user's index is in git's order already.
     const { root: tree, trees: made } = trees.build(entries, (data) => hashObject('tree', data, algorithm));
     const finish = (mark: string): Buffer =>
       formatIndex([...entries, plainEntry(mark, emptyBlob[algorithm])], algorithm, source, { oids: true });
-    return { seed: { tree, files: entries.length, readSince, finish }, made };
+    const whole = entries.length === wanted;
+    return { seed: { tree, files: entries.length, whole, readSince, finish }, made };
   };
-  const whole = entries.length === parsed.entries.length;
-  const asItIs = whole ? adopt(source, parsed, algorithm, readSince) : null;
+  const asItIs = entries.length === parsed.entries.length ? adopt(source, parsed, algorithm, readSince) : null;
   if (asItIs) trees.prime(asItIs.folders);
   const first = asItIs ? { ...asItIs, made: null } : build();
   const prove = async (): Promise<Seed | 'as it is'> => {
-    const wanted = [...(first.made ?? asItIs!.folders).keys()];
-    const { doubted, missing } = await audit(repo, layout, entries, source, wanted);
+    const folders = [...(first.made ?? asItIs!.folders).keys()];
+    const { doubted, missing } = await audit(repo, layout, entries, source, folders);
     if (!doubted && (missing.length === 0 || first.made)) {
       await keepTrees(layout, first.made, missing, algorithm);
       return 'as it is';
@@ -110,7 +114,7 @@ function adopt(
     const entry = plainEntry(mark, emptyBlob[algorithm]);
     return insertEntry(source, parsed, entry, withoutTop(extension, oidBytes), algorithm);
   };
-  return { seed: { tree: top.oid, files: top.files, readSince, finish }, folders: foldersOfAll(top) };
+  return { seed: { tree: top.oid, files: top.files, whole: true, readSince, finish }, folders: foldersOfAll(top) };
 }
 
 /** Most of them are the trees of the user's last commit, and so borrowed already. */

@@ -1,4 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { CheckpointsError } from '../core/errors';
 import type { Config } from '../core/config';
 import type { GitFacet, Lane, PathReason } from '../core/model';
@@ -12,8 +13,9 @@ import { hashObject, type PackWriter, type HashName } from './pack-writer';
 import { comparePaths } from './path-bytes';
 import { ignoredIn } from './ignored-in';
 import { isMissing } from './refs';
-import { Scanner, type ScanOutput, type ScanSources } from './scanner';
-import { seed } from './seed';
+import { Scanner, type ScanOutput } from './scanner';
+import { seed, type Seed, type UnprovedSeed } from './seed';
+import { TrackedIgnored } from './tracked-ignored';
 import type { Leaf, Trees } from './trees';
 import { stampOf, UserFacts } from './user-facts';
 import { gitFacet, isDirty, readHead, type UserRepo } from './user-repo';
@@ -35,7 +37,15 @@ export interface Snapshot {
   /** The base's counter when the look began. */
   startedAtSeq: number;
   /** For the scanner's index: what it was, and what is to be added to it. */
-  lag: { base: string; changes: Map<string, Leaf | null>; bytes: number } | null;
+  lag: Lag | null;
+}
+
+interface Lag {
+  base: string;
+  changes: Map<string, Leaf | null>;
+  bytes: number;
+  /** The index was made anew, and does not know ignored files of the tree: without them it is not published. */
+  must: boolean;
 }
 
 interface Rules {
@@ -59,6 +69,7 @@ export class Snapshots {
   private readonly scanner: Scanner;
   private readonly folders: EmptyFolders;
   private readonly user: UserFacts;
+  private readonly tracked: TrackedIgnored;
   /** What the scanner's own index is, and what it does not know yet of the last scan's tree. */
   private last: Snapshot | null = null;
   private seeded: { tree: string; files: number } | null = null;
@@ -71,6 +82,7 @@ export class Snapshots {
   ) {
     this.scanner = new Scanner(root, layout, algorithm);
     this.folders = new EmptyFolders(root, trees);
+    this.tracked = new TrackedIgnored(root, layout.scan, trees);
     this.user = new UserFacts(root, (commit) => trees.ofCommit(commit));
   }
 
@@ -112,14 +124,18 @@ export class Snapshots {
     this.scanner.rules = exclusions.fingerprint(config.maxFileSize);
     const rules = rulesOf(repo, excludesFile, exclusions);
     const { ignoring } = rules;
-    const found =
-      repo && !existsSync(this.scanner.published)
-        ? await this.firstLook(base, repo, config, exclusions, rules, signal)
-        : await this.look(base, rules, signal);
+    const known = existsSync(this.scanner.published) ? await this.look(base, rules, signal) : null;
+    const found = known ?? (await this.lookAnew(base, repo, config, exclusions, rules, signal));
 
     const named = new Set([...Object.keys(base?.named ?? {}), ...(also.named ?? [])]);
     const forcedBefore = new Set([...(base?.forced ?? []), ...named, ...(also.brought ?? [])]);
-    const candidates = new Set([...found.changed, ...found.deleted, ...forcedBefore]);
+    const seen = new Set([...found.added, ...found.changed, ...found.deleted]);
+    const ignored = await this.trackedAbsent(found, repo, rules);
+    // An index made anew knows nothing of ignored files, but those of the last snapshot are still the workspace's.
+    if (!known && base) ignored.push(...(await this.pathsIn(base.tree, found.base)));
+    const unnamed = ignored.filter((path) => exclusions.why(path) === null);
+    const { passedOver, unreadable } = await this.sortOut(found);
+    const candidates = new Set([...seen, ...passedOver, ...forcedBefore, ...unnamed]);
     const first = found.base === null ? new FirstIndex(this.algorithm, Date.now()) : null;
     const read = await readPaths(this.root, candidates, exclusions, config.maxFileSize, writer, {
       signal,
@@ -130,14 +146,15 @@ export class Snapshots {
     const tree = first ? this.firstTree(read.leaves, writer) : await this.trees.update(from, read.leaves, writer);
     const emptyDirs = await this.folders.find(tree, { env: this.scanner.environment(), excludesFile, name: ignoring });
 
-    const seen = new Set([...found.changed, ...found.deleted]);
     const forced: string[] = [];
     for (const path of forcedBefore)
       if (read.leaves.get(path) && !seen.has(path) && !(found.base && (await this.trees.lookup(found.base, path))))
         forced.push(path);
     for (const path of base?.forced ?? []) if (!forced.includes(path) && read.leaves.get(path)) forced.push(path);
 
-    const partial = [...read.partial, ...found.unreadable];
+    const partial = [...read.partial, ...unreadable];
+    const must = !known && base !== null && unnamed.some((path) => read.leaves.get(path) && !seen.has(path));
+    if (!must) this.scanner.release();
     const git = await this.facet(repo, tree, read.skipped.length + forced.length + found.nested.length > 0);
     const snapshot: Snapshot = {
       tree,
@@ -151,7 +168,8 @@ export class Snapshots {
       git,
       files: first ? leafCount(read.leaves) : await this.countFrom(found, read.leaves),
       startedAtSeq: base?.seq ?? 0,
-      lag: found.base ? lagOf(found, read) : null,
+      // What could not be read must not look as if it had been.
+      lag: found.base && unreadable.length === 0 ? lagOf(found, read, must) : null,
     };
     if (first) this.scanner.install(first.finish(this.scanner.mark(tree), found.nested), first.startedAt);
     this.last = first ? null : snapshot;
@@ -185,33 +203,79 @@ export class Snapshots {
     return out;
   }
 
-  /** Without an index yet: builds on the user's repository where that is possible, and proves it while git looks. */
-  private async firstLook(
+  /** What git passed over may be gone: whoever reads it finds out. Other than files of the tree it names nothing. */
+  private async sortOut(found: ScanOutput): Promise<{ passedOver: string[]; unreadable: PathReason[] }> {
+    const passedOver: string[] = [];
+    const unreadable = [...found.unreadable];
+    for (const one of found.unseen) {
+      if (found.base && (await this.trees.lookup(found.base, one.path))) passedOver.push(one.path);
+      else unreadable.push(one);
+    }
+    return { passedOver, unreadable };
+  }
+
+  /** What the user's git tracks in spite of ignore rules, as far as the scanner's index does not have it. */
+  private async trackedAbsent(found: ScanOutput, repo: UserRepo | null, { ignoring }: Rules): Promise<string[]> {
+    const changed = [...found.added, ...found.changed, ...found.deleted];
+    const files = changed.filter((path) => path === '.gitignore' || path.endsWith('/.gitignore'));
+    const rules = [ignoring, ...files.map((path) => `${path} ${stampOf(join(this.root, path))}`)].join('\n');
+    const question = { index: repo?.index ?? null, nested: found.nested, rules };
+    return [...(await this.tracked.absentFrom(found.base, question))];
+  }
+
+  /** Paths that the one tree has other than the other. */
+  private async pathsIn(tree: string, other: string | null): Promise<string[]> {
+    try {
+      return (await this.trees.diff(other ?? this.trees.emptyTree, tree)).map(({ path }) => path);
+    } catch (error) {
+      if (CheckpointsError.is(error, 'store-broken')) return []; // what is lost cannot be asked for
+      throw error;
+    }
+  }
+
+  /** Without an index to go on from. */
+  private async lookAnew(
     base: Base | null,
-    repo: UserRepo,
+    repo: UserRepo | null,
     config: Config,
     exclusions: Exclusions,
     rules: Rules,
     signal?: AbortSignal,
   ): Promise<ScanOutput> {
-    const start = seed(repo, this.layout, this.algorithm, this.trees, exclusions, config.maxFileSize);
-    if (!start) return this.look(base, rules, signal);
+    const stamp = repo && stampOf(repo.index);
+    const start = repo && seed(repo, this.layout, this.algorithm, this.trees, exclusions, config.maxFileSize);
+    if (start) return this.lookSeeded(start, { repo, stamp: stamp!, hold: base !== null }, rules, signal);
+    const looking = this.scanner.scanAll({ head: base?.commit ?? null, ...rules }, signal);
+    this.prefetch(base?.tree ?? this.trees.emptyTree, rules);
+    return looking;
+  }
+
+  /** Builds on the user's repository, and proves that while git looks. */
+  private async lookSeeded(
+    start: UnprovedSeed,
+    { repo, stamp, hold }: { repo: UserRepo; stamp: string; hold: boolean },
+    rules: Rules,
+    signal?: AbortSignal,
+  ): Promise<ScanOutput> {
     const proved = start.proved.then((answer) => answer === 'as it is');
     proved.catch(() => undefined); // heard by whoever awaits it; a scan that fails first does not
-    const index = start.finish(this.scanner.mark(start.tree));
     const sources = { head: (await readHead(this.root, repo)).commit, ...rules };
-    const looking = this.scanner.tryScan(sources, { index, readSince: start.readSince, proved }, signal);
+    const tryOne = ({ tree, readSince, finish }: Seed, right: Promise<boolean>): Promise<ScanOutput | null> => {
+      const index = finish(this.scanner.mark(tree));
+      return this.scanner.tryScan(sources, { index, readSince, proved: right, hold }, signal);
+    };
+    const looking = tryOne(start, proved);
     this.prefetch(start.tree, rules);
-    const found = await looking;
-    if (found) {
-      this.seeded = { tree: start.tree, files: start.files };
-      return found;
+    let used: Seed = start;
+    let found = await looking;
+    if (!found) {
+      const answer = await start.proved;
+      if (answer !== 'as it is') found = await tryOne((used = answer), Promise.resolve(true));
     }
-    const right = await start.proved;
-    if (right === 'as it is') throw new CheckpointsError('git-failed', 'The first look at the files failed.');
-    this.seeded = { tree: right.tree, files: right.files };
-    this.scanner.install(right.finish(this.scanner.mark(right.tree)), right.readSince);
-    return this.look(base, rules, signal, sources.head);
+    if (!found) throw new CheckpointsError('git-failed', 'The first look at the files failed.');
+    this.seeded = { tree: used.tree, files: used.files };
+    if (used.whole) this.tracked.seeded(stamp, used.tree);
+    return found;
   }
 
   /** While git looks at the files. */
@@ -221,31 +285,20 @@ export class Snapshots {
     void this.folders.prefetch(tree, ignore).catch(() => undefined);
   }
 
-  /** Asks git what changed. */
-  private async look(
-    base: Base | null,
-    rules: Rules,
-    signal?: AbortSignal,
-    head: string | null = base?.commit ?? null,
-  ): Promise<ScanOutput> {
-    const looking = this.scanTrusted({ head, ...rules }, signal);
-    this.prefetch(base?.tree ?? this.seeded?.tree ?? this.trees.emptyTree, rules);
+  /** Asks git what changed since the published index; null, and it is forgotten, where that cannot be built on. */
+  private async look(base: Base | null, rules: Rules, signal?: AbortSignal): Promise<ScanOutput | null> {
+    const looking = this.scanner.scan({ head: base?.commit ?? null, ...rules }, signal);
+    this.prefetch(base?.tree ?? this.trees.emptyTree, rules);
     try {
-      return await looking;
+      const found = await looking;
+      // Its tree is gone when everything that used it was deleted.
+      if (!found || found.base === null || (await this.trees.exists(found.base))) return found;
     } catch (error) {
       // A damaged index is only a cache: once more without it.
       if (!CheckpointsError.is(error, 'git-failed') || !existsSync(this.scanner.published)) throw error;
-      this.scanner.discard();
-      return this.scanner.scan({ head: base?.commit ?? null, ...rules }, signal);
     }
-  }
-
-  /** An index whose tree is gone (everything that used it was deleted) cannot be built on. */
-  private async scanTrusted(sources: ScanSources, signal?: AbortSignal): Promise<ScanOutput> {
-    const found = await this.scanner.scan(sources, signal);
-    if (found.base === null || (await this.trees.exists(found.base))) return found;
     this.scanner.discard();
-    return this.scanner.scan({ ...sources, head: null }, signal);
+    return null;
   }
 
   private async facet(repo: UserRepo | null, tree: string, incomparable: boolean): Promise<GitFacet | null> {
@@ -259,11 +312,12 @@ export class Snapshots {
   async settle(snapshot: Snapshot, options: { fully?: boolean } = {}): Promise<void> {
     const { lag } = snapshot;
     // Another scan took the index further meanwhile.
-    if (!lag || lag.changes.size === 0 || this.last !== snapshot) return;
-    if (!options.fully && lag.changes.size < lagLimit.files && lag.bytes < lagLimit.bytes) return;
+    if (!lag || this.last !== snapshot) return;
+    const much = lag.changes.size >= lagLimit.files || lag.bytes >= lagLimit.bytes;
+    if (!lag.must && !(much || (options.fully && lag.changes.size > 0))) return;
     this.last = null;
     await this.scanner.absorb(lag.base, snapshot.tree, lag.changes);
-    this.last = { ...snapshot, lag: { base: snapshot.tree, changes: new Map(), bytes: 0 } };
+    this.last = { ...snapshot, lag: { base: snapshot.tree, changes: new Map(), bytes: 0, must: false } };
   }
 
   /** The last scan's look with what a restore changed since, where the last scan is what the restore started from. */
@@ -315,11 +369,11 @@ function isBrought(path: string, base: Base | null, also: AlsoRead): boolean {
   return base?.forced.includes(path) ? base.brought.includes(path) : also.brought?.includes(path) === true;
 }
 
-/** Paths that stay out of the tree are no lag: they would be there at every scan. */
-function lagOf(found: ScanOutput, read: ReadResult): Snapshot['lag'] {
-  const gone = new Set(found.deleted);
-  const changes = new Map([...read.leaves].filter(([path, leaf]) => leaf !== null || gone.has(path)));
-  return { base: found.base!, changes, bytes: read.bytes };
+/** New paths that stay out of the tree are no lag: they would be there at every scan. */
+function lagOf(found: ScanOutput, read: ReadResult, must: boolean): Lag {
+  const indexed = new Set([...found.changed, ...found.deleted, ...found.unseen.map(({ path }) => path)]);
+  const changes = new Map([...read.leaves].filter(([path, leaf]) => leaf !== null || indexed.has(path)));
+  return { base: found.base!, changes, bytes: read.bytes, must };
 }
 
 function leafCount(leaves: Map<string, Leaf | null>): number {

@@ -236,6 +236,27 @@ describe('a file system that says no', () => {
     return processes.run(box, args, { RUN_AS: 'nobody' });
   };
 
+  it('on entering a folder: what it holds is named, and not taken for unchanged', async () => {
+    const { box } = await started();
+    box.write('d/x', 'x');
+    await (await box.open()).create({ name: 'before' });
+    box.write('d/x', 'changed');
+    box.write('d/n', 'new');
+    chmodSync(join(box.root, 'd'), 0o444);
+    for (const name of ['closed', 'again']) {
+      const { output } = await asNobody(box, ['create', name]);
+      const [, checkpoint] = output as [unknown, { files: { partial: Array<{ path: string }> } }];
+      expect(checkpoint.files.partial.map((entry) => entry.path).sort()).toEqual(['d/.gitignore', 'd/n', 'd/x']);
+    }
+    chmodSync(join(box.root, 'd'), 0o755);
+    const workspace = await box.open();
+    const result = await workspace.restore('again');
+    expect([result.restored, result.deleted]).toEqual([[], []]);
+    await workspace.create({ name: 'open' });
+    expect(Buffer.from(await workspace.cat('open', 'd/x')).toString()).toBe('changed');
+    expect(Buffer.from(await workspace.cat('open', 'd/n')).toString()).toBe('new');
+  });
+
   it('on one file or folder: the rest is captured, what could not be read is named', async () => {
     const { box } = await started();
     box.write('locked.txt', 'cannot read');

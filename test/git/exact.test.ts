@@ -224,6 +224,37 @@ describe('the snapshot is what is on disk', () => {
     });
   });
 
+  it('finds an empty folder in the place of one with files', async () => {
+    const box = sandbox({ git: false });
+    box.write('u/c/f', '1');
+    box.write('other/o', 'o');
+    await (await box.open()).create({ name: 'one' });
+    rmSync(join(box.root, 'u/c'), { recursive: true });
+    mkdirSync(join(box.root, 'u/empty'));
+    box.sh('touch -d "1 minute ago" u');
+    // A process that has not listed the folder yet.
+    const two = await (await box.open()).create({ name: 'two' });
+    expect(two.files.emptyDirs).toEqual(['u/empty']);
+  });
+
+  it('names what lies too deep to be read, and captures the rest', async () => {
+    const box = sandbox();
+    box.write('a.txt', 'a');
+    const name = 'd'.repeat(200);
+    box.sh(`for i in $(seq 22); do mkdir ${name}; cd ${name}; done; echo deep > f`);
+    try {
+      const workspace = await box.open();
+      const { files } = await workspace.create({ name: 'then' });
+      expect([files.paths, files.partial.map(({ reason }) => reason)]).toEqual([['a.txt'], ['path too long']]);
+      expect(files.partial[0]!.path).toMatch(new RegExp(`^${name}(/${name})+$`));
+      box.write('a.txt', 'b');
+      expect((await workspace.restore('then')).restored).toEqual(['a.txt']);
+      expect(box.sh(`for i in $(seq 22); do cd ${name}; done; cat f`)).toBe('deep\n');
+    } finally {
+      box.sh(`rm -rf ${name}`); // Node cannot
+    }
+  });
+
   it('misses no rapid edit of the same size', async () => {
     const box = sandbox();
     box.write('a.txt', 'aaaa');

@@ -1,0 +1,133 @@
+import { randomBytes } from 'node:crypto';
+import { lstatSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { readJson } from './durable';
+import { splitNul } from './empty-folders';
+import { decodePath, fsPath } from './path-bytes';
+import { quietFlags, runGit, userEnv } from './run';
+import type { Trees } from './trees';
+import { stampOf } from './user-facts';
+
+interface State {
+  /** Names the ignore rules that the lists were made under. */
+  rules: string;
+  /** By folder, `''` being the workspace: the stamp of its index, and the paths. */
+  lists: Record<string, { stamp: string; paths: string[] }>;
+  /** A tree that has everything which the workspace's own index with this stamp names. */
+  seed: { stamp: string; tree: string } | null;
+}
+
+export interface TrackedQuestion {
+  /** The index of the workspace's own repository. */
+  index: string | null;
+  /** Folders of nested repositories. */
+  nested: string[];
+  rules: string;
+}
+
+const nothing: State = { rules: '', lists: {}, seed: null };
+
+/**
+ * Files that the user's git tracks though ignore rules match them (`git add -f`). They are the workspace's like any other, but
+ * `git status` shows only those that our own index has. git is asked when an index of the user's or the rules changed, and
+ * the answer is kept on disk: a command line starts anew each time.
+ */
+export class TrackedIgnored {
+  private state: State | null = null;
+  private absent: { base: string; lists: State['lists']; paths: string[] } | null = null;
+
+  constructor(
+    private readonly root: string,
+    private readonly scan: string,
+    private readonly trees: Trees,
+  ) {}
+
+  /** The index with this stamp was taken over as a whole. */
+  seeded(stamp: string, tree: string): void {
+    this.write({ ...this.read(), seed: { stamp, tree } });
+  }
+
+  /** Those that a tree does not have. */
+  async absentFrom(base: string | null, question: TrackedQuestion): Promise<string[]> {
+    const lists = await this.find(base, question);
+    if (base !== null && this.absent?.base === base && this.absent.lists === lists) return this.absent.paths;
+    const all = [...new Set(Object.values(lists).flatMap(({ paths }) => paths))];
+    if (base === null || all.length === 0) return all;
+    await this.trees.warm(base, all);
+    const paths: string[] = [];
+    for (const path of all) if (!(await this.trees.lookup(base, path))) paths.push(path);
+    this.absent = { base, lists, paths };
+    return paths;
+  }
+
+  private async find(base: string | null, { index, nested, rules }: TrackedQuestion): Promise<State['lists']> {
+    const state = this.read();
+    const stamps = new Map<string, string>();
+    const top = index === null ? '-' : stampOf(index);
+    if (state.seed?.stamp !== top || state.seed.tree !== base) stamps.set('', top);
+    for (const folder of nested) stamps.set(folder, stampOfNested(this.root, folder));
+    const isOpen = (folder: string): boolean =>
+      stamps.get(folder) !== '-' && (state.rules !== rules || state.lists[folder]?.stamp !== stamps.get(folder));
+    const open = [...stamps.keys()].filter(isOpen);
+    if (open.length === 0) return state.lists;
+    const lists: State['lists'] = {};
+    for (const [folder, stamp] of stamps) {
+      const known = state.lists[folder];
+      const paths = open.includes(folder) ? await trackedIgnored(this.root, folder) : known?.paths;
+      if (paths) lists[folder] = { stamp, paths };
+      // What git cannot tell now it is asked again.
+      else if (known) lists[folder] = { stamp: '', paths: known.paths };
+    }
+    this.write({ ...state, rules, lists });
+    return lists;
+  }
+
+  private get file(): string {
+    return join(this.scan, 'tracked.json');
+  }
+
+  private read(): State {
+    if (this.state) return this.state;
+    let found: Partial<State> | null;
+    try {
+      found = readJson(this.file) as Partial<State> | null;
+    } catch {
+      found = null; // damaged: git is asked again
+    }
+    return (this.state = { ...nothing, ...found });
+  }
+
+  private write(state: State): void {
+    this.state = state;
+    mkdirSync(this.scan, { recursive: true });
+    const draft = join(this.scan, `new-${process.pid}-${randomBytes(4).toString('hex')}`);
+    writeFileSync(draft, JSON.stringify(state));
+    renameSync(draft, this.file);
+  }
+}
+
+/** null where git cannot tell. */
+async function trackedIgnored(root: string, folder: string): Promise<string[] | null> {
+  const cwd = fsPath(root, folder);
+  if (typeof cwd !== 'string') return null; // no process can be started there
+  const result = await runGit([...quietFlags, 'ls-files', '-ci', '--exclude-standard', '-z'], {
+    cwd,
+    env: userEnv(),
+    accept: [128],
+  });
+  if (result.code !== 0) return null;
+  const prefix = folder === '' ? '' : `${folder}/`;
+  return [...new Set(splitNul(result.stdout).map((path) => prefix + decodePath(path)))];
+}
+
+/** The stamp of its index: submodules and linked worktrees have it elsewhere. */
+function stampOfNested(root: string, folder: string): string {
+  const git = join(root, folder, '.git');
+  try {
+    if (lstatSync(git).isDirectory()) return stampOf(join(git, 'index'));
+    const named = /^gitdir: (.+)$/m.exec(readFileSync(git, 'utf8'))?.[1];
+    return named ? stampOf(join(resolve(dirname(git), named), 'index')) : '-';
+  } catch {
+    return '-'; // none, or none that we may see: then git cannot be asked either
+  }
+}
