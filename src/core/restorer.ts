@@ -38,6 +38,8 @@ export interface RestoreJob {
   options: RestoreOptions;
   /** Exactly these paths, for undo and redo; null: everything that differs. */
   only?: string[] | null;
+  /** The same for empty folders. */
+  onlyFolders?: ReadonlySet<string> | null;
   /** Other content than the target's tree, for revert-turn: computed from the files as they are. */
   changes?: (facts: CaptureFacts) => Promise<FileChange[]>;
   /** Makes the safety checkpoint's record. */
@@ -382,7 +384,7 @@ export class Restorer {
   private async folders(job: RestoreJob, facts: CaptureFacts): Promise<FolderPlan> {
     const { target, options, scope } = job;
     if (!scope.includes('files') || job.changes) return { make: [], remove: [] };
-    const { make, remove } = planFolders(target, facts, covering(options.paths));
+    const { make, remove } = planFolders(target, facts, covering(options.paths), job.onlyFolders);
     if (remove.length === 0 || job.only) return { make, remove };
     const out = await this.store.leftOut(
       target,

@@ -210,6 +210,44 @@ describe('restore', () => {
     expectState(2);
   });
 
+  it('is undone where it was, also when it touched thousands of paths', async () => {
+    const box = sandbox();
+    box.sh('mkdir big && cd big && seq 5002 | xargs touch');
+    box.write('other', 'a');
+    const workspace = await box.open();
+    await workspace.create({ name: 'one' });
+    box.sh('rm -r big');
+    await workspace.create({ name: 'two' });
+    const { undo } = await workspace.restore('one', { paths: ['big'] });
+    box.write('other', 'my edit');
+    box.write('made-since', 'mine');
+    await workspace.prune();
+    const { restored, deleted } = await workspace.undo();
+    expect([restored, deleted.length]).toEqual([[], 5002]);
+    expect(readFileSync(join(box.root, 'other'), 'utf8')).toBe('my edit');
+    expect(existsSync(join(box.root, 'made-since'))).toBe(true);
+    const held = (): string => box.git(`--git-dir=${workspace.folder}/snapshots.git`, 'for-each-ref', 'refs/restored');
+    expect(held()).toContain(undo);
+    await workspace.remove([undo!]);
+    expect(held()).not.toContain(undo);
+  });
+
+  it('is undone without the empty folders that were made or removed since', async () => {
+    const box = sandbox();
+    box.write('a', 'a');
+    box.sh('mkdir then && mkdir -p stays/in');
+    const workspace = await box.open();
+    await workspace.create({ name: 'one' });
+    box.write('a', 'b');
+    box.sh('rmdir then && mkdir later');
+    await workspace.restore('one');
+    expect(['then', 'later'].map((path) => existsSync(join(box.root, path)))).toEqual([true, false]);
+    box.sh('mkdir mine && rmdir stays/in stays');
+    await workspace.undo();
+    const there = ['then', 'later', 'mine', 'stays'].map((path) => existsSync(join(box.root, path)));
+    expect(there).toEqual([false, true, true, false]);
+  });
+
   it('plans an undo and a redo of what they touch, and of nothing else', async () => {
     const box = sandbox();
     for (const path of ['a.txt', 'b.txt', 'other.txt']) box.write(path, 'old');
