@@ -78,6 +78,21 @@ describe('restore', () => {
     expect(await reasonOf(workspace.restore('then', { paths: ['nowhere'] }))).toBe('not-in-checkpoint');
   });
 
+  it('of an empty folder alone makes or removes it', async () => {
+    const box = sandbox();
+    box.write('a', 'a');
+    mkdirSync(join(box.root, 'e'));
+    const workspace = await box.open();
+    await workspace.create({ name: 'then' });
+    rmSync(join(box.root, 'e'), { recursive: true });
+    mkdirSync(join(box.root, 'late/r'), { recursive: true });
+    await workspace.restore('then', { paths: ['e'] });
+    expect([existsSync(join(box.root, 'e')), existsSync(join(box.root, 'late'))]).toEqual([true, true]);
+    await workspace.restore('then', { paths: ['late'] });
+    expect(existsSync(join(box.root, 'late'))).toBe(false);
+    expect(await reasonOf(workspace.restore('then', { paths: ['nope'] }))).toBe('not-in-checkpoint');
+  });
+
   it('of no path touches no file, and no folder', async () => {
     const box = sandbox();
     box.write('a.txt', 'old');
@@ -397,6 +412,36 @@ describe('revert-turn', () => {
     expect(picture(box.root)).toEqual(before);
     const { restored, deleted } = await workspace.revertTurn(inside.id);
     expect([restored, deleted]).toEqual([['a.txt', 'b.txt'], ['made.txt']]);
+  });
+
+  it("takes the turn's executable bit back, though the content is merged", async () => {
+    const box = sandbox();
+    box.write('f', '1\n2\n3\n4\n5\n6\n7\n8\n9\n');
+    const workspace = await box.open();
+    const { id } = await workspace.create({ trigger: 'turn', session: session('ses_1'), turn: turn(1) });
+    box.sh('sed -i s/2/TWO/ f && chmod +x f');
+    await workspace.create({ trigger: 'idle', session: session('ses_1'), turn: turn(1) });
+    box.sh('sed -i s/8/EIGHT/ f');
+    await workspace.revertTurn(id);
+    expect(picture(box.root).get('f')).toBe('file 1\n2\n3\n4\n5\n6\n7\nEIGHT\n9\n');
+  });
+
+  it('of a turn that died takes back what its calls named, and everything after a command', async () => {
+    for (const paths of [['f'], []]) {
+      const box = sandbox();
+      for (const path of ['f', 'g', 'u']) box.write(path, '1');
+      const workspace = await box.open();
+      const own = { session: session('ses_1'), turn: turn(1) };
+      const { id } = await workspace.create({ trigger: 'turn', ...own });
+      box.write('g', '2');
+      const cause = { tool: paths.length > 0 ? 'edit' : 'bash', callId: '1', paths };
+      await workspace.create({ trigger: 'tool', ...own, cause, ...(paths.length > 0 ? { paths: ['f', 'g'] } : {}) });
+      box.write('f', '2');
+      box.write('u', 'of the user, after the crash');
+      await workspace.create({ name: 'mine' });
+      const { restored } = await workspace.revertTurn(id);
+      expect(restored.sort()).toEqual(paths.length > 0 ? ['f', 'g'] : ['f', 'g', 'u']);
+    }
   });
 
   it('undoes one turn, keeps what came after it, and reports conflicts', async () => {
