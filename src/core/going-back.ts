@@ -30,6 +30,15 @@ export interface GoingBackParts {
   now(): number;
 }
 
+/** The folders that a restore may have emptied, filled, made or removed. */
+function foldersOf(paths: string[], folders: string[]): Set<string> {
+  const out = new Set(folders);
+  for (const path of paths)
+    for (let end = path.lastIndexOf('/'); end > 0 && !out.has(path.slice(0, end)); end = path.lastIndexOf('/', end - 1))
+      out.add(path.slice(0, end));
+  return out;
+}
+
 /** Restore, undo, redo, revert: each with its safety checkpoint, announced when it is done. */
 export class GoingBack {
   constructor(private readonly parts: GoingBackParts) {}
@@ -71,13 +80,21 @@ export class GoingBack {
     return this.jobBack('redo', redo, options);
   }
 
-  private jobBack(operation: 'undo' | 'redo', target: Checkpoint, options: RestoreOptions): PlanJob {
+  private async jobBack(operation: 'undo' | 'redo', target: Checkpoint, options: RestoreOptions): Promise<PlanJob> {
     // A task that was not there before the restore is not there after its undo.
     const scope = (target.restore?.scope ?? ['files']).filter(
       (s) => s !== 'conversation' && (s !== 'task' || this.parts.task),
     );
-    const only = target.restore?.touched ?? null;
-    return { operation, target, scope: scope.length > 0 ? scope : ['files'], options, only };
+    const only = await this.touchedBy(target);
+    const onlyFolders = only && target.restore?.folders ? foldersOf(only, target.restore.folders) : null;
+    return { operation, target, scope: scope.length > 0 ? scope : ['files'], options, only, onlyFolders };
+  }
+
+  /** What the restore after this safety checkpoint wrote or deleted; null: its record is too old to say. */
+  private async touchedBy({ files, restore }: Checkpoint): Promise<string[] | null> {
+    if (!restore) return null;
+    if (restore.touched || !restore.tree) return restore.touched;
+    return (await this.parts.store.diff(files.tree, restore.tree)).map(({ path }) => path);
   }
 
   /** `named`: what people called for, where that is not the target itself. */

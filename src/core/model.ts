@@ -113,6 +113,10 @@ export interface RestoreRecord {
   skipped: number;
   /** The paths that were written or deleted, unless there were too many to keep. */
   touched: string[] | null;
+  /** Where there were: the tree of the workspace right afterwards, which differs from the safety checkpoint's by these paths. */
+  tree?: string;
+  /** The empty folders that were made or removed. Records of older versions do not say. */
+  folders?: string[];
 }
 
 export interface Origin {

@@ -100,13 +100,16 @@ export function planFolders(
   target: Pick<Checkpoint, 'files'>,
   now: Pick<CaptureFacts, 'emptyDirs'>,
   covers: (path: string) => boolean,
+  only: ReadonlySet<string> | null = null,
 ): FolderPlan {
   // The fast lane does not look at folders, so it cannot say what they were; nor can what holds single files.
   if (target.files.lane === 'paths' || target.files.only) return { make: [], remove: [] };
   const then = new Set(target.files.emptyDirs);
+  const here = new Set(now.emptyDirs);
+  const asked = (folder: string): boolean => covers(folder) && (only === null || only.has(folder));
   return {
-    make: target.files.emptyDirs.filter(covers),
-    remove: now.emptyDirs.filter((folder) => covers(folder) && !then.has(folder)),
+    make: target.files.emptyDirs.filter((folder) => asked(folder) && !here.has(folder)),
+    remove: now.emptyDirs.filter((folder) => asked(folder) && !then.has(folder)),
   };
 }
 

@@ -203,7 +203,7 @@ export interface ApplyRequest {
   makeFolders: string[];
   removeFolders: string[];
   /** Becomes the safety checkpoint's `restore`, with the counts filled in, before the journal goes. */
-  record: Omit<RestoreRecord, 'restored' | 'deleted' | 'skipped' | 'touched'>;
+  record: Omit<RestoreRecord, 'restored' | 'deleted' | 'skipped' | 'touched' | 'tree' | 'folders'>;
   /** A tree from elsewhere: links out of the root are refused. */
   foreign: boolean;
   /** The task follows: the journal stays until `closeJournal`, so that a death in between is finished, too. */

@@ -38,6 +38,8 @@ export interface RestoreJob {
   options: RestoreOptions;
   /** Exactly these paths, for undo and redo; null: everything that differs. */
   only?: string[] | null;
+  /** The same for empty folders. */
+  onlyFolders?: ReadonlySet<string> | null;
   /** Other content than the target's tree, for revert-turn: computed from the files as they are. */
   changes?: (facts: CaptureFacts) => Promise<FileChange[]>;
   /** Makes the safety checkpoint's record. */
@@ -115,7 +117,7 @@ export class Restorer {
     const all = await this.differences(job, facts);
     const only = job.only ? new Set(job.only) : target.files.only && !job.changes ? new Set(target.files.only) : null;
     const changes = only ? all.filter((change) => only.has(change.path)) : all;
-    if (paths.length > 0) await this.checkPaths(paths, facts.tree, target.files.tree);
+    if (paths.length > 0) await this.checkPaths(paths, facts, target.files);
     const flags = look || options.keepUserEdits === true;
     const refused = target.origin === null ? [] : await this.store.refusals(changes, true);
     const whyNot = new Map(refused.map(({ path, reason }) => [path, reason]));
@@ -154,10 +156,11 @@ export class Restorer {
     return options.paths?.length === 0 ? [] : this.store.diff(facts.tree, target.files.tree, options.paths);
   }
 
-  private async checkPaths(paths: string[], ...trees: string[]): Promise<void> {
+  private async checkPaths(paths: string[], ...sides: Array<Pick<CaptureFacts, 'tree' | 'emptyDirs'>>): Promise<void> {
+    const empty = sides.flatMap((side) => side.emptyDirs);
     for (const path of paths) {
-      if (path === '') continue;
-      const found = await Promise.all(trees.map((tree) => this.store.lookup(tree, path)));
+      if (path === '' || empty.some(covering([path]))) continue;
+      const found = await Promise.all(sides.map(({ tree }) => this.store.lookup(tree, path)));
       if (found.every((version) => version === null))
         throw new CheckpointsError('not-in-checkpoint', `${path} is neither in the checkpoint nor in the workspace.`);
     }
@@ -382,7 +385,7 @@ export class Restorer {
   private async folders(job: RestoreJob, facts: CaptureFacts): Promise<FolderPlan> {
     const { target, options, scope } = job;
     if (!scope.includes('files') || job.changes) return { make: [], remove: [] };
-    const { make, remove } = planFolders(target, facts, covering(options.paths));
+    const { make, remove } = planFolders(target, facts, covering(options.paths), job.onlyFolders);
     if (remove.length === 0 || job.only) return { make, remove };
     const out = await this.store.leftOut(
       target,

@@ -83,10 +83,12 @@ const touchedLimit = 5000;
 /** Undo knows a restore by its safety checkpoint's record, so it is there before the journal goes. */
 async function fillIn(
   store: GitStore,
-  journal: Pick<Journal, 'safety' | 'record'>,
-  result: Pick<ApplyResult, 'restored' | 'deleted' | 'skipped'>,
+  journal: Pick<Journal, 'safety' | 'record' | 'makeFolders' | 'removeFolders'>,
+  result: ApplyResult,
 ): Promise<void> {
   const touched = [...result.restored, ...result.deleted];
+  const many = touched.length > touchedLimit;
+  if (many) await store.checkpoints.holdRestored(journal.safety, result.tree);
   await store.checkpoints.update(journal.safety, (checkpoint) => ({
     ...checkpoint,
     restore: {
@@ -94,7 +96,9 @@ async function fillIn(
       restored: result.restored.length,
       deleted: result.deleted.length,
       skipped: result.skipped.length,
-      touched: touched.length <= touchedLimit ? touched : null,
+      touched: many ? null : touched,
+      ...(many ? { tree: result.tree } : {}),
+      folders: [...journal.makeFolders, ...journal.removeFolders],
     },
   }));
 }

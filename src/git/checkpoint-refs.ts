@@ -7,6 +7,8 @@ import { checkpointMessage, decodeCheckpoint, encodeCommit } from './records';
 import type { Refs } from './refs';
 
 export const checkpointRefs = 'refs/checkpoints/';
+/** What a restore of very many paths left, under its safety checkpoint's id: undo compares trees. */
+const restoredRefs = 'refs/restored/';
 const idPattern = /^cp_[0-9a-z]{26}$/;
 
 export interface CheckpointRefsParts {
@@ -82,6 +84,16 @@ export class CheckpointRefs {
     throw new CheckpointsError('busy', 'Another process keeps changing this checkpoint. Try again.');
   }
 
+  /** Keeps a tree for as long as the safety checkpoint is there. */
+  async holdRestored(id: CheckpointId, tree: string): Promise<void> {
+    const writer = this.parts.newWriter();
+    const commit = writer.add('commit', encodeCommit(tree, 'restored\n', Date.now()));
+    await writer.flush();
+    const ref = restoredRefs + id;
+    if (!(await this.parts.refs.swap(ref, this.parts.refs.read(ref), commit)))
+      throw new CheckpointsError('busy', 'Another process keeps changing this checkpoint. Try again.');
+  }
+
   /** Those of `ids` that are others' alone. */
   fetchedAmong(ids: readonly CheckpointId[]): FetchedRef[] {
     const others = new Set(ids.filter((id) => !this.isOwn(id)));
@@ -89,7 +101,9 @@ export class CheckpointRefs {
   }
 
   removeOwn(ids: readonly CheckpointId[]): Promise<void> {
-    return this.parts.refs.remove(ids.filter((id) => this.isOwn(id)).map((id) => checkpointRefs + id));
+    const own = ids.filter((id) => this.isOwn(id));
+    const held = own.map((id) => restoredRefs + id).filter((ref) => this.parts.refs.read(ref) !== null);
+    return this.parts.refs.remove([...own.map((id) => checkpointRefs + id), ...held]);
   }
 }
 

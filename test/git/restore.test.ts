@@ -78,6 +78,21 @@ describe('restore', () => {
     expect(await reasonOf(workspace.restore('then', { paths: ['nowhere'] }))).toBe('not-in-checkpoint');
   });
 
+  it('of an empty folder alone makes or removes it', async () => {
+    const box = sandbox();
+    box.write('a', 'a');
+    mkdirSync(join(box.root, 'e'));
+    const workspace = await box.open();
+    await workspace.create({ name: 'then' });
+    rmSync(join(box.root, 'e'), { recursive: true });
+    mkdirSync(join(box.root, 'late/r'), { recursive: true });
+    await workspace.restore('then', { paths: ['e'] });
+    expect([existsSync(join(box.root, 'e')), existsSync(join(box.root, 'late'))]).toEqual([true, true]);
+    await workspace.restore('then', { paths: ['late'] });
+    expect(existsSync(join(box.root, 'late'))).toBe(false);
+    expect(await reasonOf(workspace.restore('then', { paths: ['nope'] }))).toBe('not-in-checkpoint');
+  });
+
   it('of no path touches no file, and no folder', async () => {
     const box = sandbox();
     box.write('a.txt', 'old');
@@ -208,6 +223,44 @@ describe('restore', () => {
     await workspace.restore('s1');
     await workspace.undo();
     expectState(2);
+  });
+
+  it('is undone where it was, also when it touched thousands of paths', async () => {
+    const box = sandbox();
+    box.sh('mkdir big && cd big && seq 5002 | xargs touch');
+    box.write('other', 'a');
+    const workspace = await box.open();
+    await workspace.create({ name: 'one' });
+    box.sh('rm -r big');
+    await workspace.create({ name: 'two' });
+    const { undo } = await workspace.restore('one', { paths: ['big'] });
+    box.write('other', 'my edit');
+    box.write('made-since', 'mine');
+    await workspace.prune();
+    const { restored, deleted } = await workspace.undo();
+    expect([restored, deleted.length]).toEqual([[], 5002]);
+    expect(readFileSync(join(box.root, 'other'), 'utf8')).toBe('my edit');
+    expect(existsSync(join(box.root, 'made-since'))).toBe(true);
+    const held = (): string => box.git(`--git-dir=${workspace.folder}/snapshots.git`, 'for-each-ref', 'refs/restored');
+    expect(held()).toContain(undo);
+    await workspace.remove([undo!]);
+    expect(held()).not.toContain(undo);
+  });
+
+  it('is undone without the empty folders that were made or removed since', async () => {
+    const box = sandbox();
+    box.write('a', 'a');
+    box.sh('mkdir then && mkdir -p stays/in');
+    const workspace = await box.open();
+    await workspace.create({ name: 'one' });
+    box.write('a', 'b');
+    box.sh('rmdir then && mkdir later');
+    await workspace.restore('one');
+    expect(['then', 'later'].map((path) => existsSync(join(box.root, path)))).toEqual([true, false]);
+    box.sh('mkdir mine && rmdir stays/in stays');
+    await workspace.undo();
+    const there = ['then', 'later', 'mine', 'stays'].map((path) => existsSync(join(box.root, path)));
+    expect(there).toEqual([false, true, true, false]);
   });
 
   it('plans an undo and a redo of what they touch, and of nothing else', async () => {
@@ -359,6 +412,36 @@ describe('revert-turn', () => {
     expect(picture(box.root)).toEqual(before);
     const { restored, deleted } = await workspace.revertTurn(inside.id);
     expect([restored, deleted]).toEqual([['a.txt', 'b.txt'], ['made.txt']]);
+  });
+
+  it("takes the turn's executable bit back, though the content is merged", async () => {
+    const box = sandbox();
+    box.write('f', '1\n2\n3\n4\n5\n6\n7\n8\n9\n');
+    const workspace = await box.open();
+    const { id } = await workspace.create({ trigger: 'turn', session: session('ses_1'), turn: turn(1) });
+    box.sh('sed -i s/2/TWO/ f && chmod +x f');
+    await workspace.create({ trigger: 'idle', session: session('ses_1'), turn: turn(1) });
+    box.sh('sed -i s/8/EIGHT/ f');
+    await workspace.revertTurn(id);
+    expect(picture(box.root).get('f')).toBe('file 1\n2\n3\n4\n5\n6\n7\nEIGHT\n9\n');
+  });
+
+  it('of a turn that died takes back what its calls named, and everything after a command', async () => {
+    for (const paths of [['f'], []]) {
+      const box = sandbox();
+      for (const path of ['f', 'g', 'u']) box.write(path, '1');
+      const workspace = await box.open();
+      const own = { session: session('ses_1'), turn: turn(1) };
+      const { id } = await workspace.create({ trigger: 'turn', ...own });
+      box.write('g', '2');
+      const cause = { tool: paths.length > 0 ? 'edit' : 'bash', callId: '1', paths };
+      await workspace.create({ trigger: 'tool', ...own, cause, ...(paths.length > 0 ? { paths: ['f', 'g'] } : {}) });
+      box.write('f', '2');
+      box.write('u', 'of the user, after the crash');
+      await workspace.create({ name: 'mine' });
+      const { restored } = await workspace.revertTurn(id);
+      expect(restored.sort()).toEqual(paths.length > 0 ? ['f', 'g'] : ['f', 'g', 'u']);
+    }
   });
 
   it('undoes one turn, keeps what came after it, and reports conflicts', async () => {
