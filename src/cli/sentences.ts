@@ -15,7 +15,8 @@ export const waysOut: Record<CliReason, string> = {
   'git-failed': '`opencode-checkpoints doctor` looks for what is wrong in the store.',
   'store-broken': '`opencode-checkpoints doctor --repair` mends what can be mended.',
   'store-readonly': 'Make the store writable, or set OPENCODE_CHECKPOINTS_HOME to a folder that is.',
-  'disk-full': 'Free some space; `opencode-checkpoints prune` gives back what old automatic checkpoints take.',
+  'disk-full':
+    'Free some space on that disk, then try again. `opencode-checkpoints stats` tells what the checkpoints take.',
   busy: 'Another process is working on this workspace. Try again when it is done.',
   timeout: 'Try again when the machine is less busy.',
   cancelled: '`opencode-checkpoints list` shows the present state.',
