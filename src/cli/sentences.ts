@@ -17,7 +17,8 @@ export const waysOut: Record<CliReason, string> = {
   'store-readonly': 'Make the store writable, or set OPENCODE_CHECKPOINTS_HOME to a folder that is.',
   'workspace-readonly':
     'Nothing was changed. Look at the permissions of the folder, and whether its volume can be written.',
-  'disk-full': 'Free some space; `opencode-checkpoints prune` gives back what old automatic checkpoints take.',
+  'disk-full':
+    'Free some space on that disk, then try again. `opencode-checkpoints stats` tells what the checkpoints take.',
   busy: 'Another process is working on this workspace. Try again when it is done.',
   timeout: 'Try again when the machine is less busy.',
   cancelled: '`opencode-checkpoints list` shows the present state.',

@@ -34,19 +34,34 @@ export class Cleanup {
     const all = await this.deps.list();
     const local = all.filter(isOwn);
     const deleted = this.outlived(local);
-    await this.store.remove(deleted);
-    let { freedBytes } = await this.store.collect(patienceMs);
-    for (;;) {
-      const bytes = this.store.sizes().bytes - (await this.fetchedBytes(without(all, deleted)));
-      const more = this.tooMuch(without(local, deleted), bytes);
-      if (more.length === 0) break;
-      await this.store.remove(more);
-      deleted.push(...more);
-      freedBytes += (await this.store.collect(patienceMs)).freedBytes;
+    try {
+      await this.store.remove(deleted);
+      let { freedBytes, whole } = await this.store.collect(patienceMs);
+      // What could not be freed for want of room says nothing about what is left.
+      while (whole) {
+        const bytes = this.store.sizes().bytes - (await this.fetchedBytes(without(all, deleted)));
+        const more = this.tooMuch(without(local, deleted), bytes);
+        if (more.length === 0) break;
+        await this.store.remove(more);
+        deleted.push(...more);
+        const again = await this.store.collect(patienceMs);
+        freedBytes += again.freedBytes;
+        whole = again.whole;
+      }
+      this.store.markTidied({ at: this.deps.now(), garbage: !whole });
+      return { deleted, freedBytes };
+    } catch (error) {
+      throw deletedBefore(error, this.gone(deleted));
+    } finally {
+      const gone = this.gone(deleted);
+      if (gone.length > 0) this.deps.onPruned(gone);
     }
-    this.store.markTidied({ at: this.deps.now(), garbage: false });
-    if (deleted.length > 0) this.deps.onPruned(deleted);
-    return { deleted, freedBytes };
+  }
+
+  /** Which of them are really deleted. */
+  private gone(ids: CheckpointId[]): CheckpointId[] {
+    const left = this.store.refs();
+    return ids.filter((id) => !left.has(id));
   }
 
   /** What pruning would delete, and about what that would free: the rest shares bytes with it. */
@@ -91,8 +106,8 @@ export class Cleanup {
         const packed = await this.store.pack(signal);
         return packed ? { deleted, freedBytes: 0, packed } : null;
       }
-      const { freedBytes } = await this.store.collect(0, { yielding: true, signal });
-      this.store.markTidied({ garbage: false });
+      const { freedBytes, whole } = await this.store.collect(0, { yielding: true, signal });
+      this.store.markTidied({ garbage: !whole });
       return { deleted, freedBytes, packed: true };
     } catch (error) {
       // Somebody needs the store now; what is not freed yet is freed the next time.
@@ -116,6 +131,13 @@ export class Cleanup {
   private tooMuch(local: Checkpoint[], bytes: number): CheckpointId[] {
     return overSize(local, bytes, this.deps.config().maxStoreSize).map((drop) => drop.id);
   }
+}
+
+/** Checkpoints that went before it failed are named: they do not come back. */
+function deletedBefore(error: unknown, ids: CheckpointId[]): unknown {
+  if (!CheckpointsError.is(error) || ids.length === 0) return error;
+  const message = `${error.message} Deleted before, and not freed yet: ${ids.join(', ')}.`;
+  return new CheckpointsError(error.reason, message, { cause: error, details: { ...error.details, deleted: ids } });
 }
 
 /** What came from elsewhere is not this workspace's to thin. */

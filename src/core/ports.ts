@@ -154,12 +154,12 @@ export interface SnapshotStore {
   /** Calls back soon after any process changed a checkpoint. Returns the function that ends it. */
   watch(listener: () => void): () => void;
   sizes(): { bytes: number; borrowedBytes: number };
-  /** Frees what no checkpoint needs any more. */
+  /** Frees what no checkpoint needs any more; not `whole` where the disk had too little room to free all of it. */
   collect(
     waitMs: number,
     /** `yielding`: stops, with the reason `cancelled`, as soon as somebody else needs the store. */
     options?: { yielding?: boolean; signal?: AbortSignal },
-  ): Promise<{ freedBytes: number }>;
+  ): Promise<{ freedBytes: number; whole: boolean }>;
   /** Makes one file of many small ones, where there are; nothing is freed, nobody waits. Tells whether it did. */
   pack(signal?: AbortSignal): Promise<boolean>;
   /** When the store was last looked after (0: never), and whether deleted checkpoints still take space. */

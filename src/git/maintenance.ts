@@ -1,11 +1,11 @@
 import { readFileSync, readdirSync, rmSync, statSync, statfsSync, type Dirent } from 'node:fs';
 import { join } from 'node:path';
-import { CheckpointsError } from '../core/errors';
 import { parseIndex } from './index-file';
 import type { Layout } from './layout';
 import { encodeCommit } from './records';
 import { isMissing } from './refs';
-import { runGit, safeFlags, storeEnv } from './run';
+import { forget } from './packing';
+import { runGit, safeFlags, storeEnv, type GitOutput } from './run';
 import { sweepDead } from './scanner';
 import { treeMark } from './status-rows';
 import type { GitStore } from './store';
@@ -42,55 +42,94 @@ function* walk(folder: string): Generator<{ path: string; stat: { size: number; 
   }
 }
 
-/** Keeps the tree that the scanner's index is built on from being freed. */
-async function holdScanTree(store: GitStore): Promise<void> {
+/** The tree that the scanner's index is built on. */
+async function scanTree(store: GitStore): Promise<string | null> {
   let data: Buffer;
   try {
     data = readFileSync(join(store.layout.scan, 'index'));
   } catch (error) {
-    if (isMissing(error)) return;
+    if (isMissing(error)) return null;
     throw error;
   }
   const oidBytes = store.file.objectFormat === 'sha1' ? 20 : 32;
   const mark = parseIndex(data, oidBytes).entries.find((e) => e.path.startsWith(treeMark));
   const tree = mark?.path.split('/')[1]?.split('-')[0];
-  if (!tree || !(await store.trees.exists(tree))) return;
+  return tree && (await store.trees.exists(tree)) ? tree : null;
+}
+
+/** Keeps that tree from being freed. */
+async function holdScanTree(store: GitStore): Promise<void> {
+  const tree = await scanTree(store);
+  if (tree === null) return;
   const writer = store.newWriter();
   const commit = writer.add('commit', encodeCommit(tree, 'scan\n', Date.now()));
   await writer.flush();
   await store.refsOf.swap('refs/scan', store.refsOf.read('refs/scan'), commit);
 }
 
-/** Frees what no ref needs: alone with the store, since a capture's objects have no ref until it is done. */
+/**
+ * Frees what no ref needs: alone with the store, since a capture's objects have no ref until it is done. Where the disk has no room to write
+ * everything anew, only what is not needed at all goes, and it is not `whole`.
+ */
 export async function collect(
   store: GitStore,
   waitMs: number,
   options: { yielding?: boolean; signal?: AbortSignal } = {},
-): Promise<{ freedBytes: number }> {
+): Promise<{ freedBytes: number; whole: boolean }> {
   return store.exclusively('clean up', waitMs, options.signal, async () => {
     const stop = options.yielding ? untilWanted(store, options.signal) : null;
     const before = storeSizes(store.layout).bytes;
-    checkSpace(store.layout, before);
-    await store.catchUp();
-    await holdScanTree(store);
-    const git = (args: string[]): Promise<unknown> =>
+    const git: Git = (args, input) =>
       runGit([...safeFlags, `--git-dir=${store.layout.gitDir}`, ...args], {
         cwd: store.layout.gitDir,
         env: storeEnv(),
+        input,
         timeoutMs: 30 * 60_000,
         signal: stop?.signal ?? options.signal,
         group: true,
       });
+    let whole: boolean;
     try {
-      await git(['pack-refs', '--all', '--prune']);
-      await git(['repack', '-a', '-d', '-l', '-q', '--window=50', '--depth=50']);
-      await git(['prune', '--expire=now']);
+      // What killed processes left may be the room that is missing.
+      sweep(store.layout);
+      whole = hasRoom(store.layout, before);
+      if (!whole) {
+        await dropUnneeded(store, git);
+        whole = hasRoom(store.layout, await neededBytes(git));
+      }
+      if (whole) await rewrite(store, git);
     } finally {
       stop?.end();
     }
     sweep(store.layout);
-    return { freedBytes: Math.max(0, before - storeSizes(store.layout).bytes) };
+    return { freedBytes: Math.max(0, before - storeSizes(store.layout).bytes), whole };
   });
+}
+
+type Git = (args: string[], input?: Buffer) => Promise<GitOutput>;
+
+async function rewrite(store: GitStore, git: Git): Promise<void> {
+  await store.catchUp();
+  await holdScanTree(store);
+  await git(['pack-refs', '--all', '--prune']);
+  await git(['repack', '-a', '-d', '-l', '-q', '--window=50', '--depth=50']);
+  await git(['prune', '--expire=now']);
+}
+
+/** Writes nothing: loose objects and whole packs that neither a ref nor the scanner's index needs are deleted. */
+async function dropUnneeded(store: GitStore, git: Git): Promise<void> {
+  const tree = await scanTree(store);
+  const roots = tree === null ? [] : [tree];
+  const { stdout } = await git(['rev-list', '--objects', '--no-object-names', '--all', ...roots]);
+  const needed = new Set(stdout.toString('latin1').split('\n'));
+  const folder = join(store.layout.objects, 'pack');
+  store.reader.close();
+  for (const name of list(folder).filter((one) => one.endsWith('.idx'))) {
+    const index = await git(['show-index'], readFileSync(join(folder, name)));
+    const lines = index.stdout.toString('latin1').trimEnd().split('\n');
+    if (!lines.some((line) => needed.has(line.split(' ')[1] ?? ''))) forget(folder, name.slice(0, -4));
+  }
+  await git(['prune', '--expire=now', ...roots]);
 }
 
 /** Gives way: aborts as soon as anybody else waits for the store. What was freed until then stays freed. */
@@ -111,11 +150,15 @@ function untilWanted(store: GitStore, signal?: AbortSignal): { signal: AbortSign
   };
 }
 
+async function neededBytes(git: Git): Promise<number> {
+  const { stdout } = await git(['rev-list', '--objects', '--disk-usage', '--all']);
+  return Number(stdout.toString('latin1').trim());
+}
+
 /** Repacking needs room for a second copy before it frees the first. */
-function checkSpace(layout: Layout, bytes: number): void {
+function hasRoom(layout: Layout, bytes: number): boolean {
   const { bavail, bsize } = statfsSync(layout.folder);
-  if (bavail * bsize < bytes + (64 << 20))
-    throw new CheckpointsError('disk-full', 'There is not enough free space on the disk of the store to clean it up.');
+  return bavail * bsize >= bytes + (64 << 20);
 }
 
 /** What processes that were killed left behind. The caller holds the exclusive lease. */

@@ -67,7 +67,7 @@ export async function consolidate(store: GitStore, signal?: AbortSignal): Promis
 }
 
 /** The index first: without it nobody opens the pack any more. */
-function forget(folder: string, stem: string): void {
+export function forget(folder: string, stem: string): void {
   for (const ending of ['.idx', '.rev', '.pack'])
     try {
       rmSync(join(folder, stem + ending), { force: true });

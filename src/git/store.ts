@@ -431,7 +431,10 @@ export class GitStore implements SnapshotStore {
     return storeSizes(this.layout);
   }
 
-  collect(waitMs: number, options: { yielding?: boolean; signal?: AbortSignal } = {}): Promise<{ freedBytes: number }> {
+  collect(
+    waitMs: number,
+    options: { yielding?: boolean; signal?: AbortSignal } = {},
+  ): Promise<{ freedBytes: number; whole: boolean }> {
     return collect(this, waitMs, options);
   }
 
