@@ -87,6 +87,55 @@ describe.each(generations)('trouble on OpenCode %s', (generation) => {
     }
   });
 
+  it('begins a store anew that somebody removed', async () => {
+    const rig = await PluginRig.start({ generation, files: { 'a.txt': 'one\n' } });
+    try {
+      const { server } = rig;
+      const session = await server.createSession('Removed store');
+      await server.turn(session, 'work with a store', [{ tools: [write('a.txt', 'two\n')] }, { text: 'Done.' }]);
+      await rig.eventually(session, (all) => all.at(-1)?.trigger === 'idle', 'the idle point');
+      await rm(join(server.home, 'data', 'opencode-checkpoints'), { recursive: true });
+      await server.turn(session, 'work on', [
+        { tools: [shell('echo three > a.txt')] },
+        { tools: [call('checkpoint_create', { name: 'anew' })] },
+        { text: 'Done.' },
+      ]);
+      expect(rig.answers().at(-1)).toContain('Checkpoint created: anew');
+      const points = await rig.list(session);
+      expect(points.map(({ trigger }) => trigger)).toEqual(['turn', 'agent']);
+      expect(await rig.at(points[0], 'a.txt')).toBe('two\n');
+    } finally {
+      await rig.dispose();
+    }
+  });
+
+  it('says which settings it cannot take, and loads all the same', async () => {
+    const files = { 'a.txt': 'one\n', '.opencode/checkpoints.json': '{"automatic": "off",}' };
+    const rig = await PluginRig.start({ generation, files });
+    try {
+      const { server } = rig;
+      const session = await server.createSession('Settings');
+      await server.turn(session, 'how is it', [{ tools: [call('checkpoint_stats')] }, { text: 'Done.' }]);
+      expect(rig.answers().at(-1)).toMatch(/Problem: Settings: .*checkpoints\.json is not valid JSON/);
+      await server.stop();
+
+      const config = join(server.home, 'config', 'opencode-checkpoints');
+      await mkdir(config, { recursive: true });
+      await writeFile(join(config, 'config.json'), JSON.stringify({ storeLocation: '~/checkpoints' }));
+      await server.start();
+      await server.turn(session, 'and now', [
+        { tools: [write('a.txt', 'two\n')] },
+        { tools: [call('checkpoint_stats')] },
+        { tools: [call('session_backup_status')] },
+        { text: 'Done.' },
+      ]);
+      expect(await readFile(join(server.workspace, 'a.txt'), 'utf8')).toBe('two\n');
+      for (const answer of rig.answers().slice(-2)) expect(answer).toContain('storeLocation must be an absolute path');
+    } finally {
+      await rig.dispose();
+    }
+  });
+
   it('makes each point once though it is installed twice, and a budget that is too short holds up nobody', async () => {
     const rig = await PluginRig.start({ generation, files: { 'a.txt': 'one\n' }, stopped: true });
     try {
