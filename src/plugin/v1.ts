@@ -39,7 +39,7 @@ interface V1Config {
   permission?: string | Record<string, unknown>;
 }
 
-type V1Hooks = Record<string, unknown>;
+type V1Hooks = Record<string, unknown> & { dispose(): Promise<void> };
 
 const restorePermission = 'checkpoint_restore';
 

@@ -136,6 +136,46 @@ describe.each(generations)('trouble on OpenCode %s', (generation) => {
     }
   });
 
+  it('goes on when one of two installed copies is removed', async () => {
+    const rig = await PluginRig.start({ generation, files: { 'a.txt': 'one\n' }, stopped: true });
+    try {
+      const { server } = rig;
+      const folder = join(server.home, 'config', 'opencode', 'plugins');
+      await mkdir(folder, { recursive: true });
+      const own = join(server.workspace, '.opencode', 'plugins', 'opencode-checkpoints.js');
+      const global = join(folder, 'opencode-checkpoints.js');
+      await copyFile(own, global);
+      await server.start();
+      const where = encodeURIComponent(server.workspace);
+      const worksAfter = async (what: string): Promise<void> => {
+        const session = await server.createSession(what);
+        await server.turn(session, what, [
+          { tools: [write('a.txt', `${what}\n`)] },
+          { tools: [call('checkpoint_stats')] },
+          { text: 'Done.' },
+        ]);
+        expect(rig.answers().at(-1)).toContain('Checkpoint Statistics');
+        const points = await rig.eventually(session, (all) => all.at(-1)?.trigger === 'idle', 'the idle point');
+        expect(points.map(({ trigger }) => trigger)).toEqual(['turn', 'idle']);
+      };
+      const loaded = async (): Promise<void> => {
+        if (generation === 'v1') await server.call('POST', `/instance/dispose?directory=${where}`);
+        await new Promise((next) => setTimeout(next, 5000));
+      };
+      await worksAfter('with both');
+      await rm(own);
+      await loaded();
+      await worksAfter('without the copy of the project');
+      await copyFile(global, own);
+      await loaded();
+      await rm(global);
+      await loaded();
+      await worksAfter('without the copy of the user');
+    } finally {
+      await rig.dispose();
+    }
+  });
+
   it('makes each point once though it is installed twice, and a budget that is too short holds up nobody', async () => {
     const rig = await PluginRig.start({ generation, files: { 'a.txt': 'one\n' }, stopped: true });
     try {
