@@ -19,7 +19,10 @@ export class PluginBackup {
   ) {
     this.service = new BackupService({
       root: companion.directory,
-      home: storeHome(),
+      // A place that cannot be is an error of the backup's runs, not of loading the plugin.
+      get home() {
+        return storeHome();
+      },
       config: () => configOf(companion),
       gateway: () => companion.sessions(),
       log: (line) => reporter.info(line),

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { destinationOf } from '../backup/destination';
 import { BackedUpConversations } from '../backup/stored-sessions';
-import { loadConfig, storeHome, type Config } from '../core/config';
+import { defaults, loadConfig, storeHome, type Config, type ConfigProblem } from '../core/config';
 import { GatewayConversation } from '../core/conversation';
 import { CheckpointsError } from '../core/errors';
 import type { SessionGateway } from '../core/sessions';
@@ -12,6 +12,7 @@ import { Upkeep } from '../core/upkeep';
 import type { Workspace } from '../core/workspace';
 import { openWorkspace } from '../git/open';
 import { resolveRoot, workspaceFolder } from '../git/roots';
+import type { Reporter } from './reporter';
 
 export interface Opened {
   workspace: Workspace;
@@ -28,22 +29,39 @@ export class Companion {
   private opening: Promise<Opened> | null = null;
   private failedAt = 0;
 
+  /** What is wrong with the settings, as it was told. */
+  private toldProblems = '';
+
   constructor(
     readonly directory: string,
     private readonly gateway: () => Promise<SessionGateway>,
-    private readonly log: (message: string) => void,
+    private readonly reporter: Reporter,
   ) {}
+
+  private readonly log = (message: string): void => this.reporter.info(message);
 
   /** As it is now: a changed setting counts from the next call on. */
   async config(): Promise<Config> {
     this.place ??= this.locate();
     try {
       const { root, folder } = await this.place;
-      return loadConfig(root, folder).config;
+      const { config, problems } = loadConfig(root, folder);
+      this.tell(problems);
+      return config;
     } catch (error) {
       this.place = null;
       throw error;
     }
+  }
+
+  /** A setting that is not taken is said once, and again when something else is wrong. */
+  private tell(problems: readonly ConfigProblem[]): void {
+    const messages = problems.map(({ message }) => message);
+    const all = messages.join('\n');
+    if (all === this.toldProblems) return;
+    this.toldProblems = all;
+    this.reporter.recovered('Settings');
+    for (const message of messages) this.reporter.problem(`Settings/${message}`, `Settings: ${message}`);
   }
 
   private async locate(): Promise<{ root: string; folder: string }> {
@@ -52,7 +70,20 @@ export class Companion {
     return { root, folder: workspaceFolder(home, root) };
   }
 
-  open(): Promise<Opened> {
+  async open(): Promise<Opened> {
+    const opening = this.openOnce();
+    const opened = await opening;
+    if (existsSync(join(opened.workspace.folder, 'workspace.json'))) return opened;
+    // Somebody removed the store: it is begun anew, by the first who notices.
+    if (this.opening === opening) {
+      this.opening = null;
+      this.place = null;
+      closeAll(opened).catch((error: unknown) => this.log(`The removed store was not closed: ${String(error)}`));
+    }
+    return this.openOnce();
+  }
+
+  private openOnce(): Promise<Opened> {
     if (this.opening && (this.failedAt === 0 || Date.now() - this.failedAt < retryMs)) return this.opening;
     this.failedAt = 0;
     this.opening = this.openNow();
@@ -88,17 +119,30 @@ export class Companion {
     if (!opening) return;
     // What never opened needs no closing; its failure was told when it happened.
     const opened = await opening.catch(() => null);
-    await opened?.upkeep.dispose();
-    await opened?.workspace.close();
+    if (opened) await closeAll(opened);
   }
+}
+
+async function closeAll({ upkeep, workspace }: Opened): Promise<void> {
+  await upkeep.dispose();
+  await workspace.close();
 }
 
 /**
  * Which tools to offer is asked while OpenCode waits for its plugins: no program is run for it, only files are looked at. A wrong guess of the root
- * would only miss a project's own setting.
+ * would only miss a project's own setting. A place for stores that cannot be is told; the tools are offered, and answer with it.
  */
-export function offeredTools(directory: string): Config['tools'] {
-  const home = storeHome();
+export function offeredTools(directory: string, reporter: Reporter): Config['tools'] {
+  try {
+    return offeredIn(directory, storeHome());
+  } catch (error) {
+    if (!CheckpointsError.is(error)) throw error;
+    reporter.failed('Settings', error);
+    return defaults.tools;
+  }
+}
+
+function offeredIn(directory: string, home: string): Config['tools'] {
   const above: string[] = [directory];
   for (let at = directory; dirname(at) !== at;) above.push((at = dirname(at)));
   const root =

@@ -39,7 +39,7 @@ interface V1Config {
   permission?: string | Record<string, unknown>;
 }
 
-type V1Hooks = Record<string, unknown>;
+type V1Hooks = Record<string, unknown> & { dispose(): Promise<void> };
 
 const restorePermission = 'checkpoint_restore';
 
@@ -54,17 +54,13 @@ export function v1Hooks(input: V1Input): V1Hooks {
     commandLine: () => Promise.resolve({ binary: process.execPath, env: process.env }),
   });
   const reporter = new Reporter(voiceOf(http));
-  const companion = new Companion(
-    input.directory,
-    () => Promise.resolve(gateway),
-    (message) => reporter.info(message),
-  );
+  const companion = new Companion(input.directory, () => Promise.resolve(gateway), reporter);
   const sessions = new SessionTracker(gateway);
   const points = new AutomaticPoints(companion, sessions, reporter);
   const memory = new TaskMemory(companion, sessions, points, reporter);
   const backup = new PluginBackup(companion, reporter);
   const toBackup = new V1Events();
-  const tools = toolsFor(offeredTools(input.directory), { companion, sessions, memory, reporter, backup });
+  const tools = toolsFor(offeredTools(input.directory, reporter), { companion, sessions, memory, reporter, backup });
   backup.start();
 
   return {

@@ -22,11 +22,7 @@ export async function v2Setup(context: V2Context): Promise<() => Promise<void>> 
     log: (level, message) => void process.stderr.write(`opencode-checkpoints ${level}: ${message}\n`),
     show: () => undefined,
   });
-  const companion = new Companion(
-    directory,
-    () => host.gateway(),
-    (message) => reporter.info(message),
-  );
+  const companion = new Companion(directory, () => host.gateway(), reporter);
   const history = new V2History(context, host);
   const sessions = new SessionTracker(history);
   const points = new AutomaticPoints(companion, sessions, reporter);
@@ -63,7 +59,7 @@ export async function v2Setup(context: V2Context): Promise<() => Promise<void>> 
   });
   const backup = new PluginBackup(companion, reporter);
   const toBackup = new V2Events();
-  const tools = toolsFor(offeredTools(directory), { companion, sessions, memory, reporter, backup });
+  const tools = toolsFor(offeredTools(directory, reporter), { companion, sessions, memory, reporter, backup });
   await context.tool.transform((draft) => {
     for (const tool of tools) draft.add(asV2Tool(tool, host));
   });

@@ -87,6 +87,95 @@ describe.each(generations)('trouble on OpenCode %s', (generation) => {
     }
   });
 
+  it('begins a store anew that somebody removed', async () => {
+    const rig = await PluginRig.start({ generation, files: { 'a.txt': 'one\n' } });
+    try {
+      const { server } = rig;
+      const session = await server.createSession('Removed store');
+      await server.turn(session, 'work with a store', [{ tools: [write('a.txt', 'two\n')] }, { text: 'Done.' }]);
+      await rig.eventually(session, (all) => all.at(-1)?.trigger === 'idle', 'the idle point');
+      await rm(join(server.home, 'data', 'opencode-checkpoints'), { recursive: true });
+      await server.turn(session, 'work on', [
+        { tools: [shell('echo three > a.txt')] },
+        { tools: [call('checkpoint_create', { name: 'anew' })] },
+        { text: 'Done.' },
+      ]);
+      expect(rig.answers().at(-1)).toContain('Checkpoint created: anew');
+      const points = await rig.list(session);
+      expect(points.map(({ trigger }) => trigger)).toEqual(['turn', 'agent']);
+      expect(await rig.at(points[0], 'a.txt')).toBe('two\n');
+    } finally {
+      await rig.dispose();
+    }
+  });
+
+  it('says which settings it cannot take, and loads all the same', async () => {
+    const files = { 'a.txt': 'one\n', '.opencode/checkpoints.json': '{"automatic": "off",}' };
+    const rig = await PluginRig.start({ generation, files });
+    try {
+      const { server } = rig;
+      const session = await server.createSession('Settings');
+      await server.turn(session, 'how is it', [{ tools: [call('checkpoint_stats')] }, { text: 'Done.' }]);
+      expect(rig.answers().at(-1)).toMatch(/Problem: Settings: .*checkpoints\.json is not valid JSON/);
+      await server.stop();
+
+      const config = join(server.home, 'config', 'opencode-checkpoints');
+      await mkdir(config, { recursive: true });
+      await writeFile(join(config, 'config.json'), JSON.stringify({ storeLocation: '~/checkpoints' }));
+      await server.start();
+      await server.turn(session, 'and now', [
+        { tools: [write('a.txt', 'two\n')] },
+        { tools: [call('checkpoint_stats')] },
+        { tools: [call('session_backup_status')] },
+        { text: 'Done.' },
+      ]);
+      expect(await readFile(join(server.workspace, 'a.txt'), 'utf8')).toBe('two\n');
+      for (const answer of rig.answers().slice(-2)) expect(answer).toContain('storeLocation must be an absolute path');
+    } finally {
+      await rig.dispose();
+    }
+  });
+
+  it('goes on when one of two installed copies is removed', async () => {
+    const rig = await PluginRig.start({ generation, files: { 'a.txt': 'one\n' }, stopped: true });
+    try {
+      const { server } = rig;
+      const folder = join(server.home, 'config', 'opencode', 'plugins');
+      await mkdir(folder, { recursive: true });
+      const own = join(server.workspace, '.opencode', 'plugins', 'opencode-checkpoints.js');
+      const global = join(folder, 'opencode-checkpoints.js');
+      await copyFile(own, global);
+      await server.start();
+      const where = encodeURIComponent(server.workspace);
+      const worksAfter = async (what: string): Promise<void> => {
+        const session = await server.createSession(what);
+        await server.turn(session, what, [
+          { tools: [write('a.txt', `${what}\n`)] },
+          { tools: [call('checkpoint_stats')] },
+          { text: 'Done.' },
+        ]);
+        expect(rig.answers().at(-1)).toContain('Checkpoint Statistics');
+        const points = await rig.eventually(session, (all) => all.at(-1)?.trigger === 'idle', 'the idle point');
+        expect(points.map(({ trigger }) => trigger)).toEqual(['turn', 'idle']);
+      };
+      const loaded = async (): Promise<void> => {
+        if (generation === 'v1') await server.call('POST', `/instance/dispose?directory=${where}`);
+        await new Promise((next) => setTimeout(next, 5000));
+      };
+      await worksAfter('with both');
+      await rm(own);
+      await loaded();
+      await worksAfter('without the copy of the project');
+      await copyFile(global, own);
+      await loaded();
+      await rm(global);
+      await loaded();
+      await worksAfter('without the copy of the user');
+    } finally {
+      await rig.dispose();
+    }
+  });
+
   it('makes each point once though it is installed twice, and a budget that is too short holds up nobody', async () => {
     const rig = await PluginRig.start({ generation, files: { 'a.txt': 'one\n' }, stopped: true });
     try {
