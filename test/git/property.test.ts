@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
   lstatSync,
@@ -13,6 +14,7 @@ import { dirname, join } from 'node:path';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { Workspace } from '../../src/core/workspace';
+import { hashObject } from '../../src/git/pack-writer';
 import { gitBytes, picture, sandbox, type Sandbox } from './rig';
 
 /**
@@ -248,6 +250,87 @@ it.each([
         }
         expect(gitBytes(box.root)).toBe(untouched);
         expect(await model.workspace.doctor()).toEqual([]);
+      }),
+      { numRuns: rounds, ...seed },
+    );
+  },
+  1_800_000,
+);
+
+type Swap =
+  | Extract<Step, { kind: 'write' | 'link' | 'remove' | 'create' | 'reopen' | 'prune' }>
+  | { kind: 'nest'; path: string; commit: boolean }
+  | { kind: 'unnest'; path: string }
+  | { kind: 'many'; path: string };
+
+const swap: fc.Arbitrary<Swap> = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({ kind: fc.constant('write' as const), path: pathOf, content, executable: fc.boolean() }),
+  },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('link' as const), path: pathOf, target: pathOf }) },
+  { weight: 5, arbitrary: fc.record({ kind: fc.constant('remove' as const), path: pathOf }) },
+  { weight: 5, arbitrary: fc.record({ kind: fc.constant('nest' as const), path: pathOf, commit: fc.boolean() }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('unnest' as const), path: pathOf }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('many' as const), path: pathOf }) },
+  { weight: 7, arbitrary: fc.record({ kind: fc.constant('create' as const) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('reopen' as const) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('prune' as const) }) },
+);
+
+/** A folder, in the place of whatever file or link was there, becomes a repository. */
+function nest(box: Sandbox, path: string, commit: boolean): void {
+  const parts = path.split('/');
+  for (const [i] of parts.entries()) {
+    const full = join(box.root, ...parts.slice(0, i + 1));
+    if (lstatSync(full, { throwIfNoEntry: false })?.isDirectory() === false) unlinkSync(full);
+  }
+  box.git('init', '-q', path);
+  if (commit) box.git('-C', path, 'commit', '-q', '--allow-empty', '-m', 'nested');
+}
+
+/** Files and links by mode and id: what a tree has, and what a picture of the folder makes them. */
+function stored(gitDir: string, tree: string): string[] {
+  const listed = execFileSync('git', [`--git-dir=${gitDir}`, 'ls-tree', '-r', '-z', tree]).toString('latin1');
+  return listed.split('\0').filter(Boolean).sort();
+}
+
+function asStored(then: Map<string, string>): string[] {
+  const modes: Record<string, string> = { link: '120000', exec: '100755', file: '100644' };
+  const files = [...then].filter(([path]) => !path.endsWith('/'));
+  const rows = files.map(([path, what]) => {
+    const oid = hashObject('blob', Buffer.from(what.slice(5), 'latin1'), 'sha1');
+    return `${modes[what.slice(0, 4)]} blob ${oid}\t${path}`;
+  });
+  return rows.sort();
+}
+
+it.each([
+  ['in a git repository', true],
+  ['in a folder without git', false],
+])(
+  'random swaps for nested repositories %s: each snapshot is what is on disk',
+  async (_name, git) => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(swap, { minLength: 15, maxLength: 40 }), async (steps) => {
+        const box = sandbox({ git });
+        let workspace = await box.open();
+        for (const one of [...steps, { kind: 'create' as const }])
+          if (one.kind === 'create') {
+            const { files } = await workspace.create();
+            expect(files.partial).toEqual([]);
+            expect(stored(join(workspace.folder, 'snapshots.git'), files.tree)).toEqual(asStored(picture(box.root)));
+          } else if (one.kind === 'reopen') {
+            await workspace.close();
+            workspace = await box.open();
+          } else if (one.kind === 'prune') await workspace.prune();
+          else if (one.kind === 'nest') nest(box, one.path, one.commit);
+          else if (one.kind === 'unnest') edit(box.root, { kind: 'remove', path: `${one.path}/.git` });
+          else if (one.kind === 'many') {
+            // So many that the scanner's index catches up.
+            for (let i = 0; i < 70; i++)
+              edit(box.root, { kind: 'write', path: `${one.path}/${i}`, content: '', executable: false });
+          } else edit(box.root, one);
       }),
       { numRuns: rounds, ...seed },
     );
