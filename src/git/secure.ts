@@ -14,10 +14,16 @@ export async function unsound(reader: ObjectReader, oids: Iterable<string>, algo
     if (!object || hashObject(object.type, object.data, algorithm) !== oid) bad.add(oid);
   };
   const all = [...new Set(oids)];
+  const ask = (at: number): Promise<Array<PromiseSettledResult<void>>> =>
+    Promise.allSettled(all.slice(at, at + atOnce).map(check));
+  // Some are read ahead, so that git and we work at the same time.
+  let next = ask(0);
   for (let at = 0; at < all.length; at += atOnce) {
-    const some = all.slice(at, at + atOnce);
-    if ((await Promise.allSettled(some.map(check))).every(({ status }) => status === 'fulfilled')) continue;
-    for (const oid of some) await check(oid).catch(() => bad.add(oid));
+    const asked = next;
+    next = ask(at + atOnce);
+    if ((await asked).every(({ status }) => status === 'fulfilled')) continue;
+    await next;
+    for (const oid of all.slice(at, at + atOnce)) await check(oid).catch(() => bad.add(oid));
   }
   return bad;
 }

@@ -1,4 +1,4 @@
-import { existsSync, lstatSync, readFileSync, statSync, symlinkSync, chmodSync, utimesSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, readFileSync, statSync, symlinkSync, chmodSync, utimesSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Checkpoint, RestorePlan, RestoreResult } from '../../src/core/model';
@@ -82,6 +82,15 @@ describe('restore', () => {
     expect([read('a.txt'), read('src/b.txt'), has('other.txt')]).toEqual(['2', '1', false]);
     expect((await desk.refusal(['restore', 'good', '--path', '../x'])).reason).toBe('invalid-argument');
     expect((await desk.refusal(['restore', 'good', '--path', 'nowhere'])).reason).toBe('not-in-checkpoint');
+  });
+
+  it('takes an empty folder as --path', async () => {
+    desk.write({ 'a.txt': '1' });
+    mkdirSync(path.join(desk.root, 'hollow'));
+    await create('good');
+    desk.remove('hollow');
+    await result('restore', 'good', '--path', 'hollow');
+    expect(has('hollow')).toBe(true);
   });
 
   it('brings a file back whose folder is gone, from a folder that is still there', async () => {

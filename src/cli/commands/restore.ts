@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { PlanOptions, RestoreOptions } from '../../core/api';
 import { CheckpointsError } from '../../core/errors';
 import type { RestorePlan, RestoreResult } from '../../core/model';
+import { covering } from '../../core/plan';
 import { collect, define, type Invocation, type Reply, type Select } from '../command';
 import { parseScope } from '../values';
 import { planView, resultView } from '../views/restore';
@@ -79,7 +80,9 @@ async function restore(invocation: Invocation, [reference]: [string], flags: Res
   const scope = parseScope(flags.scope) ?? ['files'];
   const workspace = await invocation.open();
   const target = await workspace.resolve(reference);
-  const knows = inAny(workspace, [target.id]);
+  const inTree = inAny(workspace, [target.id]);
+  const knows = async (path: string): Promise<boolean> =>
+    (await inTree(path)) || target.files.emptyDirs.some(covering([path]));
   const paths = await workspacePaths(workspace.root, invocation.globals.cwd, flags.path, knows);
   for (const path of paths ?? [])
     if (!(await knows(path)) && !(await onDisk(workspace.root, path)))
