@@ -14,6 +14,7 @@ import type { CallContext, Permission, ToolSpec } from './tool-spec';
 import { callTool, toolsFor } from './tools';
 import { SessionTracker } from './tracker';
 import { InProcessHttp, type V1Client } from './v1-client';
+import { askInsteadOfAllow, type PermissionConfig } from './v1-permission';
 
 /** What OpenCode 1 gives a plugin, as far as it is used. */
 export interface V1Input {
@@ -34,9 +35,8 @@ interface V1ToolContext {
   }): Promise<unknown>;
 }
 
-interface V1Config {
+interface V1Config extends PermissionConfig {
   command?: Record<string, unknown>;
-  permission?: string | Record<string, unknown>;
 }
 
 type V1Hooks = Record<string, unknown>;
@@ -70,7 +70,8 @@ export function v1Hooks(input: V1Input): V1Hooks {
   return {
     config: (config: V1Config): Promise<void> => {
       addCommands(config);
-      if (tools.some(({ name }) => name === restorePermission)) askBeforeRestore(config);
+      // Going back asks, also where everything else is allowed.
+      if (tools.some(({ name }) => name === restorePermission)) askInsteadOfAllow(config, restorePermission);
       return Promise.resolve();
     },
     'chat.message': async (
@@ -216,13 +217,6 @@ function makeWayForOthers(directory: string): void {
 function addCommands(config: V1Config): void {
   config.command ??= {};
   for (const { name, description, template } of slashCommands) config.command[name] ??= { description, template };
-}
-
-/** Going back asks, also where everything else is allowed; who wants it otherwise names this permission. */
-function askBeforeRestore(config: V1Config): void {
-  const given = config.permission;
-  const rules = typeof given === 'string' ? { '*': given } : (given ?? {});
-  if (!(restorePermission in rules)) config.permission = { ...rules, [restorePermission]: 'ask' };
 }
 
 function voiceOf(http: InProcessHttp): Voice {
