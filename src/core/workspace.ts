@@ -237,6 +237,12 @@ export class Workspace implements WorkspaceApi {
     return this.restorer.plan({ operation: 'restore', target, scope: scopeOf(options), options });
   }
 
+  /** What `restore` refuses for, told before anybody is asked: throws `session-busy`. */
+  async refuseAtWork(reference: string, options: RestoreOptions = {}): Promise<void> {
+    const target = await this.resolve(reference);
+    await this.restorer.refuseAtWork({ operation: 'restore', target, scope: scopeOf(options), options });
+  }
+
   async restore(reference: string, options: RestoreOptions = {}): Promise<RestoreResult> {
     const target = await this.resolve(reference);
     return this.goingBack.restore(target, scopeOf(options), options);

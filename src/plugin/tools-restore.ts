@@ -23,12 +23,14 @@ export function restoreTool(box: Toolbox): ToolSpec {
       const { workspace } = await box.companion.open();
       const { target, scope, paths } = wanted;
       const plan = await workspace.plan(target.id, { scope, paths });
+      // The agent is at work on this very session: that is no reason to refuse. Others are, and nobody is asked in vain.
+      const exempt = await box.sessions.rootOf(call.session);
+      await workspace.refuseAtWork(target.id, { scope, exempt });
       const permission = await call.askToRestore({ checkpoint: target.id, summary: question(wanted, plan) });
       if (permission === 'unavailable') return byHand(wanted, plan);
       if (permission === 'rejected')
         throw new CheckpointsError('cancelled', 'The user did not allow this restore. Nothing was changed.');
-      // The agent is at work on this very session: that is no reason to refuse.
-      const result = await workspace.restore(target.id, { scope, paths, force: true });
+      const result = await workspace.restore(target.id, { scope, paths, exempt });
       if (result.session) await call.openSession(result.session.id);
       return restoredText(wanted, result);
     },
