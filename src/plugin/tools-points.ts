@@ -5,7 +5,7 @@ import type { Change, Checkpoint } from '../core/model';
 import type { Original } from '../core/originals';
 import { oneLine, shorten } from '../core/text';
 import { flag, optionalCount, optionalObject, optionalText, refused, requiredText } from './arguments';
-import { belowRoot, firstVersion, firstVersions } from './first-version';
+import { firstVersion, firstVersions, pathIn } from './first-version';
 import { input, placeOf, text, type Toolbox, type ToolSpec } from './tool-spec';
 
 const patchLength = 12_000;
@@ -58,14 +58,14 @@ export function pointTools(box: Toolbox): ToolSpec[] {
       input: input({ from: text('id, name, latest, latest~N'), to: text(), path: text('file or folder') }),
       run: async (args, call) => {
         const workspace = await open();
-        const given = optionalText(args, 'path');
-        const path = given === undefined ? undefined : belowRoot(workspace, box, given);
-        const from =
-          optionalText(args, 'from') ??
-          (path === undefined ? null : (await firstVersion(box, call.session, path)).checkpoint) ??
-          requiredText(args, 'from', 'latest');
-        const paths = path === undefined ? undefined : [path];
-        const result = await workspace.diff(from, optionalText(args, 'to'), { paths, patch: true });
+        const path = optionalText(args, 'path');
+        const named = optionalText(args, 'from');
+        const original = named === undefined && path !== undefined ? await firstVersion(box, call.session, path) : null;
+        const from = original?.checkpoint ?? named ?? requiredText(args, 'from', 'latest');
+        const to = optionalText(args, 'to');
+        const ends = to === undefined ? [from] : [from, to];
+        const paths = path === undefined ? undefined : [original?.path ?? (await pathIn(box, ends, path))];
+        const result = await workspace.diff(from, to, { paths, patch: true });
         const head = `${result.from} -> ${result.to ?? 'working files'}: ${result.changes.length} changed\n`;
         return head + namesText(result.changes) + patchText(result.patch ?? '');
       },

@@ -2,7 +2,7 @@ import { CheckpointsError } from '../core/errors';
 import type { Checkpoint, RestorePlan, RestoreResult, RestoreScope } from '../core/model';
 import { oneLine } from '../core/text';
 import { optionalScope, optionalText, refused, requiredText, type Arguments } from './arguments';
-import { belowRoot, firstVersion } from './first-version';
+import { firstVersion, pathIn } from './first-version';
 import { input, text, type CallContext, type Toolbox, type ToolSpec } from './tool-spec';
 import { reference } from './tools-points';
 
@@ -54,9 +54,12 @@ async function wantedOf(box: Toolbox, args: Arguments, call: CallContext): Promi
   }
   if (given && (given.length !== 1 || given[0] !== 'files'))
     throw refused('With "path" only files come back: leave "scope" out.');
-  const below = belowRoot(workspace, box, path);
-  const target = await workspace.resolve(named ?? (await firstVersion(box, call.session, below)).checkpoint);
-  return { target, scope: ['files'], paths: [below] };
+  if (named === undefined) {
+    const original = await firstVersion(box, call.session, path);
+    return { target: await workspace.resolve(original.checkpoint), scope: ['files'], paths: [original.path] };
+  }
+  const target = await workspace.resolve(named);
+  return { target, scope: ['files'], paths: [await pathIn(box, [target.id], path)] };
 }
 
 function question({ target, paths }: Wanted, plan: RestorePlan): string {

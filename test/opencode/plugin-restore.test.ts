@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { until } from '../rig/opencode';
@@ -75,5 +75,48 @@ describe.each(generations)('going back by the agent on OpenCode %s', (generation
     await server.idle(mine);
     expect(await file('a.txt')).toBe('one\n');
     expect(existsSync(join(server.workspace, 'b.txt'))).toBe(false);
+  });
+
+  it('takes paths as it prints them, as the session knows them, and through links', async () => {
+    const { server } = rig;
+    const link = join(server.home, 'linked');
+    const sub = join(server.workspace, 'sub');
+    await mkdir(join(sub, 'sub'), { recursive: true });
+    await writeFile(join(sub, 'c.txt'), 'outer\n');
+    await symlink(server.workspace, link);
+    for (const path of ['sub/d.txt', 'sub/sub/d.txt']) await writeFile(join(server.workspace, path), 'first\n');
+
+    const below = await server.createSession('Below', sub);
+    await server.turn(below, 'change all', [
+      { tools: [write('c.txt', 'changed\n')] },
+      { tools: [write('d.txt', 'changed\n')] },
+      { tools: [write('sub/d.txt', 'changed\n')] },
+      { text: 'Done.' },
+    ]);
+    await server.turn(below, 'compare', [
+      { tools: [call('checkpoint_diff', { path: 'sub/c.txt' }), call('checkpoint_diff', { path: 'c.txt' })] },
+      { tools: [call('checkpoint_diff', { from: 'latest~1', path: 'sub/c.txt' })] },
+      { tools: [call('checkpoint_diff', { from: 'latest~1', path: 'nowhere.txt' })] },
+      { tools: [call('checkpoint_restore', { path: 'sub/d.txt' })] },
+      { tools: [call('checkpoint_diff', { path: './d.txt' })] },
+      { text: 'Done.' },
+    ]);
+    const [printed, near, named, nowhere, both, dotted] = rig.answers();
+    for (const answer of [printed, near, named]) expect(answer).toContain('M sub/c.txt +1 -1');
+    expect(nowhere).toContain('nowhere.txt is neither in the checkpoint nor in the workspace.');
+    expect(both).toContain(
+      `sub/d.txt can be ${join(sub, 'd.txt')} or ${join(sub, 'sub/d.txt')}: name the one you mean by its whole path.`,
+    );
+    expect(dotted).toContain('M sub/d.txt +1 -1');
+
+    const linked = await server.createSession('Linked', link);
+    await server.turn(linked, 'change by link', [{ tools: [write('a.txt', 'by link\n')] }, { text: 'Done.' }]);
+    await server.turn(linked, 'compare by link', [
+      { tools: [call('checkpoint_diff', { path: 'a.txt' })] },
+      { tools: [call('checkpoint_diff', { path: join(link, 'a.txt') })] },
+      { tools: [call('checkpoint_diff', { path: join(server.workspace, 'a.txt') })] },
+      { text: 'Done.' },
+    ]);
+    for (const answer of rig.answers()) expect(answer).toContain('M a.txt +1 -1');
   });
 });
