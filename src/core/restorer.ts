@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { RestoreOptions } from './api';
+import type { RestoreOptions, WorkspaceApi } from './api';
 import { hasAllPaths, usersChanges } from './attribution';
 import type { ConversationPort } from './conversation';
 import { CheckpointsError } from './errors';
@@ -29,6 +29,8 @@ export interface TaskPort {
   read(): Promise<TaskState | null>;
   /** Exactly this state, nothing merged; null clears it. */
   replace(task: TaskState | null): Promise<void>;
+  /** A restore of the task is over: its saves, the one before it among them, are told to other tools. */
+  replaced?(workspace: Pick<WorkspaceApi, 'create' | 'list' | 'adopt'>): Promise<unknown>;
 }
 
 export interface RestoreJob {

@@ -78,7 +78,8 @@ export class Workspace implements WorkspaceApi {
     });
     this.restorer = new Restorer(store, task, conversation);
     const { history, activity, restorer } = this;
-    this.goingBack = new GoingBack({ store, history, activity, restorer, task, conversation, now });
+    const taskReplaced = async (): Promise<unknown> => task?.replaced?.(this);
+    this.goingBack = new GoingBack({ store, history, activity, restorer, task, conversation, taskReplaced, now });
     this.forks = new ForkRecovery(store, conversation);
     this.exchange =
       deps.sync?.({
