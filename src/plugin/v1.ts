@@ -27,6 +27,7 @@ interface V1ToolContext {
   sessionID: string;
   messageID: string;
   callID?: string;
+  abort?: AbortSignal;
   ask?(request: {
     permission: string;
     patterns: string[];
@@ -183,6 +184,9 @@ function callContext(context: V1ToolContext, http: InProcessHttp): CallContext {
     callId: context.callID ?? '',
     askToRestore: async ({ checkpoint, summary }): Promise<Permission> => {
       if (!context.ask) return 'unavailable';
+      const { abort } = context;
+      const withdraw = (): void => void withdrawQuestion(http, context);
+      abort?.addEventListener('abort', withdraw, { once: true });
       try {
         await context.ask({
           permission: restorePermission,
@@ -190,10 +194,13 @@ function callContext(context: V1ToolContext, http: InProcessHttp): CallContext {
           always: [],
           metadata: { title: summary, checkpoint },
         });
-        return 'granted';
+        // A yes that comes after an interrupt is none.
+        return abort?.aborted ? 'rejected' : 'granted';
       } catch {
         // OpenCode says no by an error of its own kind; whatever it was, nobody said yes.
         return 'rejected';
+      } finally {
+        abort?.removeEventListener('abort', withdraw);
       }
     },
     openSession: async (session): Promise<void> => {
@@ -201,6 +208,21 @@ function callContext(context: V1ToolContext, http: InProcessHttp): CallContext {
       await http.answer('POST', '/tui/select-session', { body: { sessionID: session } }).catch(() => undefined);
     },
   };
+}
+
+/** The call was interrupted: nobody waits for the answer any more, so the question is not left standing. */
+async function withdrawQuestion(http: InProcessHttp, { sessionID, callID }: V1ToolContext): Promise<void> {
+  try {
+    const open = await http.json<Array<{ id: string; sessionID: string; tool?: { callID?: string } }>>(
+      'GET',
+      '/permission',
+    );
+    for (const { id, sessionID: session, tool } of open)
+      if (session === sessionID && tool?.callID === callID)
+        await http.json('POST', `/permission/${id}/reply`, { body: { reply: 'reject' } });
+  } catch {
+    // Then it stands until it is answered, and a yes to it is none.
+  }
 }
 
 /** A package that our installation spared OpenCode may be needed by another plugin by now: then the next start gets it. */
