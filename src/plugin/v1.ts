@@ -70,7 +70,7 @@ export function v1Hooks(input: V1Input): V1Hooks {
 
   return {
     config: (config: V1Config): Promise<void> => {
-      addCommands(config);
+      addCommands(config, tools);
       // Going back asks, also where everything else is allowed.
       if (tools.some(({ name }) => name === restorePermission)) askInsteadOfAllow(config, restorePermission);
       return Promise.resolve();
@@ -236,9 +236,10 @@ function makeWayForOthers(directory: string): void {
   }
 }
 
-function addCommands(config: V1Config): void {
+function addCommands(config: V1Config, tools: readonly ToolSpec[]): void {
   config.command ??= {};
-  for (const { name, description, template } of slashCommands) config.command[name] ??= { description, template };
+  for (const { name, description, template } of slashCommands(tools))
+    config.command[name] ??= { description, template };
 }
 
 function voiceOf(http: InProcessHttp): Voice {
