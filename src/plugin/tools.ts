@@ -49,7 +49,6 @@ const hints: Partial<Record<CheckpointsError['reason'], string>> = {
   'no-task': 'Use scope "files".',
   'server-unreachable': 'Use scope "files", or ask the user to run opencode-checkpoints restore.',
   'session-busy': 'Use scope "files", or name an earlier checkpoint.',
-  'mass-delete': 'Only the user can confirm that: opencode-checkpoints restore REF --allow-mass-delete.',
   'store-broken': 'Ask the user to run opencode-checkpoints doctor --repair.',
   'git-missing': 'git must be installed for checkpoints.',
 };

@@ -203,9 +203,11 @@ function callContext(context: V1ToolContext, http: InProcessHttp): CallContext {
         abort?.removeEventListener('abort', withdraw);
       }
     },
-    openSession: async (session): Promise<void> => {
+    openSession: async (session, prompt): Promise<void> => {
       // Nobody may be looking: then there is nothing to show, and that is fine.
       await http.answer('POST', '/tui/select-session', { body: { sessionID: session } }).catch(() => undefined);
+      if (prompt !== null)
+        await http.answer('POST', '/tui/append-prompt', { body: { text: prompt } }).catch(() => undefined);
     },
   };
 }

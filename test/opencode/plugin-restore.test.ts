@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs';
-import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { until } from '../rig/opencode';
 import { call, shell, write, type Script } from '../rig/script';
-import { generations } from './gateway-fixture';
+import { gatewayTo, generations } from './gateway-fixture';
 import { PluginRig } from './plugin-fixture';
 
 describe.each(generations)('going back by the agent on OpenCode %s', (generation) => {
@@ -118,5 +118,96 @@ describe.each(generations)('going back by the agent on OpenCode %s', (generation
       { text: 'Done.' },
     ]);
     for (const answer of rig.answers()) expect(answer).toContain('M a.txt +1 -1');
+  });
+
+  it('does not ask for what only the user can confirm', async () => {
+    const { server } = rig;
+    const session = await server.createSession('Many');
+    await server.turn(session, 'make many', [
+      { tools: [call('checkpoint_create', { name: 'few' })] },
+      { tools: [shell('for i in $(seq 60); do echo $i > m$i.txt; done')] },
+      { text: 'Done.' },
+    ]);
+    const few = (await rig.list(session)).find(({ name }) => name === 'few');
+    await server.prompt(session, 'back to few', restore({ checkpoint: 'few', scope: 'files' }));
+    expect(await asked(session)).toBeNull();
+    await server.idle(session);
+    expect(rig.answers().at(-1)).toContain(`opencode-checkpoints restore ${few?.id} --scope files --allow-mass-delete`);
+    expect(await file('m60.txt')).toBe('60\n');
+  });
+
+  it('counts latest in its own conversation, and gives the prompt back', async () => {
+    const { server } = rig;
+    const mine = await server.createSession('Counting');
+    const other = await server.createSession('In between');
+    const prompt = `write something\n${'and more '.repeat(80)}`.trim();
+    await server.turn(mine, prompt, [{ tools: [write('count.txt', 'mine\n')] }, { text: 'Done.' }]);
+    await server.turn(other, 'in between', [{ tools: [write('between.txt', 'x\n')] }, { text: 'Done.' }]);
+    server.model.on('/checkpoint diff', [
+      { tools: [call('checkpoint_diff', { from: 'latest~1' })] },
+      { text: 'Shown.' },
+    ]);
+    if (generation === 'v1')
+      await server.call('POST', `/session/${mine}/command`, { command: 'checkpoint', arguments: 'diff' });
+    else await server.call('POST', `/api/session/${mine}/command`, { name: 'checkpoint', text: 'diff' });
+    await until(
+      async () => (await server.messages(mine)).some(({ text }) => text === 'Shown.'),
+      60_000,
+      () => 'the command was never carried out',
+    );
+    await server.idle(mine);
+    expect(rig.answers().at(-1)).toContain('A count.txt +1 -0');
+    const turns = (await rig.list(mine)).filter(({ trigger }) => trigger === 'turn');
+    expect(turns.map(({ title }) => title)).toEqual(['write something', '/checkpoint diff']);
+
+    await server.prompt(mine, 'rewind two', restore({ checkpoint: 'latest~2' }));
+    const question = await asked(mine);
+    await server.answer(mine, question?.id ?? '', 'once');
+    await server.idle(mine);
+    const answer = rig.answers().at(-1) ?? '';
+    expect(answer).toContain('Session restored to checkpoint: write something');
+    expect(answer).toContain(`for the user to edit and send again:\n${prompt}`);
+    expect(existsSync(join(server.workspace, 'count.txt'))).toBe(false);
+  });
+
+  it('leaves no question behind when it is interrupted', async () => {
+    const { server } = rig;
+    const session = await server.createSession('Interrupted');
+    await server.turn(session, 'make one', [{ tools: [call('checkpoint_create', { name: 'kept' })] }, { text: 'Ok.' }]);
+    await server.prompt(session, 'ask and be stopped', restore({ checkpoint: 'kept', scope: 'files' }));
+    expect(await asked(session)).not.toBeNull();
+    await server.interrupt(session);
+    await until(
+      async () => (await server.permissions(session)).length === 0,
+      20_000,
+      () => 'the question still stands',
+    );
+  });
+});
+
+describe.each(generations)('a session below a root without git on OpenCode %s', (generation) => {
+  it('knows the checkpoints of what it was forked from', async () => {
+    const files = { 'a.txt': 'one\n', 'project/c.txt': 'sea\n' };
+    const rig = await PluginRig.start({ generation, git: false, files });
+    try {
+      const { server } = rig;
+      const project = join(server.workspace, 'project');
+      const plugin = '.opencode/plugins/opencode-checkpoints.js';
+      await mkdir(join(project, '.opencode/plugins'), { recursive: true });
+      await copyFile(join(server.workspace, plugin), join(project, plugin));
+      // The root gets its store by the first turn in it.
+      await server.turn(await server.createSession('Root'), 'at the root');
+      const session = await server.createSession('Project', project);
+      await server.turn(session, 'in the project', [
+        { tools: [call('checkpoint_create', { name: 'middle' })] },
+        { text: 'Done.' },
+      ]);
+      const made = (await rig.list(session)).find(({ name }) => name === 'middle');
+      const fork = await (await gatewayTo(server)).fork(session, null);
+      await server.turn(fork.session.id, 'what is there', [{ tools: [call('checkpoint_list')] }, { text: 'This.' }]);
+      expect(rig.answers()[0]).toContain(made?.id);
+    } finally {
+      await rig.dispose();
+    }
   });
 });
