@@ -1,43 +1,12 @@
-import { lstat, realpath } from 'node:fs/promises';
+import { realpath } from 'node:fs/promises';
 import path from 'node:path';
 import { CheckpointsError } from '../core/errors';
-import { fsPath } from '../git/path-bytes';
+import { inside, onDisk, realParent } from '../git/inner-path';
 
 type Knows = (relative: string) => Promise<boolean>;
 
-export async function onDisk(root: string, relative: string): Promise<boolean> {
-  try {
-    await lstat(fsPath(root, relative));
-    return true;
-  } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code;
-    if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'ENAMETOOLONG') return false;
-    throw error;
-  }
-}
-
 /** As JSON writes a byte that is not UTF-8, which no argument can hold: `\\udcff`. */
 const escapedByte = /\\udc([89a-f][0-9a-f])/gi;
-
-/** The real path of what may not exist: its nearest existing parent resolved, the rest as given. The last part is not followed. */
-async function realParent(absolute: string): Promise<string> {
-  const rest = [path.basename(absolute)];
-  for (let folder = path.dirname(absolute); ; folder = path.dirname(folder)) {
-    try {
-      return path.join(await realpath(folder), ...rest);
-    } catch (error) {
-      const code = (error as NodeJS.ErrnoException).code;
-      if ((code !== 'ENOENT' && code !== 'ENOTDIR') || folder === path.dirname(folder)) throw error;
-      rest.unshift(path.basename(folder));
-    }
-  }
-}
-
-function inside(root: string, absolute: string): string | null {
-  const relative = path.relative(root, absolute);
-  if (relative === '..' || relative.startsWith(`..${path.sep}`) || path.isAbsolute(relative)) return null;
-  return relative.split(path.sep).join('/');
-}
 
 /**
  * A path as a person wrote it, relative to the workspace root with forward slashes; '' is the root itself. It is read from `cwd`, as

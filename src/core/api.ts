@@ -148,6 +148,8 @@ export interface RestoreOptions extends PlanOptions {
   allowMassDelete?: boolean;
   /** Go on although the session is busy. */
   force?: boolean;
+  /** The session whose own agent goes back: it is at work by nature; others are refused all the same. */
+  exempt?: string;
   signal?: AbortSignal;
   onProgress?: (progress: { done: number; total: number }) => void;
 }

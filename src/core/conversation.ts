@@ -11,10 +11,10 @@ import { forkTitle } from './titles';
 export interface ConversationPort {
   /** Throws when the checkpoint's messages are nowhere any more. */
   plan(target: Checkpoint): Promise<ConversationPlan>;
-  /** Throws `session-busy` while the server works on it. */
-  refuseBusy(target: Checkpoint): Promise<void>;
+  /** Throws `session-busy` while the server works on it; never for the `exempt` one, whose own agent goes back. */
+  refuseBusy(target: Checkpoint, exempt?: string): Promise<void>;
   /** The same for files alone, where a server runs anyway: none is started for it, and one that does not answer forbids nothing. */
-  refuseAtWork(sessions: readonly string[]): Promise<void>;
+  refuseAtWork(sessions: readonly string[], exempt?: string): Promise<void>;
   /** All that belongs to the session by now; null when no running server can tell: none is started for it. */
   anchorNow(session: string): Promise<SessionAnchor | null>;
   /** Those of these sessions that a running server works on; empty where none can be asked. */
@@ -96,14 +96,14 @@ export class GatewayConversation implements ConversationPort {
     return { generation: gateway.generation, updatedAt: info.updatedAt, stamp: now, document };
   }
 
-  async refuseBusy(target: Checkpoint): Promise<void> {
-    await refuseBusySession(await this.gateway(), anchorOf(target).id);
+  async refuseBusy(target: Checkpoint, exempt?: string): Promise<void> {
+    await refuseBusySessions(await this.gateway(), [anchorOf(target).id], exempt);
   }
 
-  async refuseAtWork(sessions: readonly string[]): Promise<void> {
+  async refuseAtWork(sessions: readonly string[], exempt?: string): Promise<void> {
     try {
       const gateway = await this.running();
-      if (gateway) for (const session of sessions) await refuseBusySession(gateway, session);
+      if (gateway) await refuseBusySessions(gateway, sessions, exempt);
     } catch (error) {
       // Whoever cannot be asked forbids nothing: files can be restored without any OpenCode.
       if (!CheckpointsError.is(error) || CheckpointsError.is(error, 'session-busy')) throw error;
@@ -195,9 +195,12 @@ async function isBusy(gateway: SessionGateway, id: string): Promise<boolean> {
   }
 }
 
-async function refuseBusySession(gateway: SessionGateway, id: string): Promise<void> {
-  if (await isBusy(gateway, id))
-    throw new CheckpointsError('session-busy', `Session ${id} is at work`, { details: { session: id } });
+async function refuseBusySessions(gateway: SessionGateway, ids: readonly string[], exempt?: string): Promise<void> {
+  const busy: string[] = [];
+  for (const id of ids) if (id !== exempt && (await isBusy(gateway, id))) busy.push(id);
+  if (busy.length === 0) return;
+  const message = busy.length === 1 ? `Session ${busy[0]} is at work` : `Sessions ${busy.join(', ')} are at work`;
+  throw new CheckpointsError('session-busy', message, { details: { session: busy[0], sessions: busy } });
 }
 
 function anchorOf(target: Checkpoint): SessionAnchor {

@@ -15,7 +15,7 @@ function isOrLiesIn(path: string, folder: string): boolean {
   return path === folder || path.startsWith(folder.endsWith('/') ? folder : `${folder}/`);
 }
 
-/** Every word of the search begins a word of the text. */
+/** Every word of the search begins a word of the text; what has no letters or digits is looked for as it stands. */
 function contains(checkpoint: Checkpoint, search: string): boolean {
   const text = [
     checkpoint.name,
@@ -23,9 +23,19 @@ function contains(checkpoint: Checkpoint, search: string): boolean {
     checkpoint.description,
     checkpoint.turn?.prompt,
     ...checkpoint.files.paths,
-  ];
-  const words = wordsOf(text.filter((part) => part).join(' '));
-  return wordsOf(search).every((wanted) => words.some((word) => word.startsWith(wanted)));
+  ]
+    .filter((part) => part)
+    .join('\n');
+  const words = wordsOf(text);
+  return search
+    .split(/\s+/u)
+    .filter(Boolean)
+    .every((term) => {
+      const wanted = wordsOf(term);
+      return wanted.length === 0
+        ? text.includes(term)
+        : wanted.every((start) => words.some((word) => word.startsWith(start)));
+    });
 }
 
 function wordsOf(text: string): string[] {

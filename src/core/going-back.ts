@@ -27,6 +27,8 @@ export interface GoingBackParts {
   restorer: Restorer;
   task: TaskPort | null;
   conversation: ConversationPort | null;
+  /** The task was replaced, and the restore is over. */
+  taskReplaced(): Promise<unknown>;
   now(): number;
 }
 
@@ -109,6 +111,7 @@ export class GoingBack {
         compose: (facts) => this.safetyRecord(operation, target, facts, { task, session }),
       });
       this.parts.activity.announce('restored', [named.id, ...(result.undo ? [result.undo] : [])]);
+      if (job.scope.includes('task')) await this.parts.taskReplaced();
       return result;
     });
   }

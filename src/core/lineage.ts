@@ -132,7 +132,8 @@ function comesFrom(nodes: ReadonlyMap<string, SessionNode>, node: SessionNode, a
   return false;
 }
 
-function knownLink(session: SessionInfo): Link | null {
+/** What a session says itself about where it comes from. */
+export function knownLink(session: SessionInfo): Link | null {
   if (session.parentId !== null)
     return { kind: 'subagent', origin: session.parentId, count: null, by: 'opencode', checkpoint: null };
   const ours = originOf(session);

@@ -7,7 +7,7 @@ import { nextId } from './ulid';
 export const pathsKept = 500;
 const reasonsKept = 500;
 const uncertainKept = 2000;
-const promptKept = 500;
+export const promptKept = 500;
 
 export interface RecordInput extends Omit<CreateOptions, 'paths' | 'automatic' | 'signal'> {
   /** The restore that is about to happen, for the title only: its record is filled in when it is done. */

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { RestoreOptions } from './api';
+import type { RestoreOptions, WorkspaceApi } from './api';
 import { hasAllPaths, usersChanges } from './attribution';
 import type { ConversationPort } from './conversation';
 import { CheckpointsError } from './errors';
@@ -29,6 +29,8 @@ export interface TaskPort {
   read(): Promise<TaskState | null>;
   /** Exactly this state, nothing merged; null clears it. */
   replace(task: TaskState | null): Promise<void>;
+  /** A restore of the task is over: its saves, the one before it among them, are told to other tools. */
+  replaced?(workspace: Pick<WorkspaceApi, 'create' | 'list' | 'adopt'>): Promise<unknown>;
 }
 
 export interface RestoreJob {
@@ -238,22 +240,27 @@ export class Restorer {
 
   async run(job: RestoreJob): Promise<RestoreResult> {
     this.check(job);
-    if (job.scope.includes('conversation')) {
-      // What can be known beforehand is known before any file is touched.
-      await this.talk().plan(job.target);
-      if (!job.options.force) await this.talk().refuseBusy(job.target);
-    } else if (job.scope.includes('files') && !job.options.force) {
-      await this.conversation?.refuseAtWork(await this.sessionsAtStake(job.target));
-    }
+    // What can be known beforehand is known before any file is touched.
+    if (job.scope.includes('conversation')) await this.talk().plan(job.target);
+    await this.refuseAtWork(job);
     return this.store.exclusively(job.operation, lockWaitMs, job.options.signal, () => this.runAlone(job));
   }
 
-  /** The one that goes back, and the one that worked here last: an agent at work would change the files again meanwhile. */
-  private async sessionsAtStake(target: Checkpoint): Promise<string[]> {
-    const newest = [...this.store.refs().keys()].sort().at(-1);
-    const [last] = newest ? await this.store.read([newest]) : [];
-    const ids = [target, last].flatMap((checkpoint) => checkpoint?.session?.id ?? []);
-    return [...new Set(ids)];
+  /** Throws `session-busy`: an agent at work would change the files again meanwhile. */
+  async refuseAtWork({ target, scope, options: { force, exempt } }: PlanJob): Promise<void> {
+    if (force) return;
+    const talks = scope.includes('conversation');
+    if (talks) await this.talk().refuseBusy(target, exempt);
+    if (scope.includes('files') && (!talks || exempt !== undefined))
+      await this.conversation?.refuseAtWork(await this.sessionsAtStake(target, exempt), exempt);
+  }
+
+  /** The one that goes back, and the one that worked here last; where that is the exempt one, all that may still be at it. */
+  private async sessionsAtStake(target: Checkpoint, exempt?: string): Promise<string[]> {
+    const newest = [...this.store.refs().keys()].sort().slice(exempt === undefined ? -1 : -attributionWindow);
+    const last = await this.store.read(newest);
+    const others = exempt === undefined ? last.flatMap(({ session }) => session?.id ?? []) : lastWorking(last);
+    return [...new Set([...(target.session ? [target.session.id] : []), ...others])];
   }
 
   private async runAlone(job: RestoreJob): Promise<RestoreResult> {

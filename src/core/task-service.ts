@@ -57,6 +57,11 @@ export class TaskService implements TaskPort {
     await this.store.change(() => task);
   }
 
+  async replaced(workspace: SavesTo): Promise<void> {
+    // Where the state went, its history went with it.
+    if ((await this.read()) !== null) await this.exportHistory(workspace);
+  }
+
   async save(workspace: SavesTo, patch: unknown, options: SaveTask = {}): Promise<SavedTask> {
     // Refused before anything is changed: a state without its checkpoint could not be found again.
     const name = options.name === undefined || options.name === null ? null : cleanName(options.name);

@@ -18,15 +18,19 @@ const harmless = new Set([
   ...['todowrite', 'todoread', 'question', 'skill', 'task', 'subagent', 'plan_enter', 'plan_exit', 'invalid'],
 ]);
 
-/** Ours make their own checkpoints. */
-const own = /^(checkpoint|session_backup)_[a-z_]+$/;
+/** Ours make their own checkpoints. By their whole names: another server's tools may begin the same. */
+export const ownTools: ReadonlySet<string> = new Set([
+  ...['create', 'list', 'diff', 'restore', 'delete', 'stats'].map((name) => `checkpoint_${name}`),
+  ...['save', 'load', 'status', 'clear', 'load_snapshot', 'restore_snapshot'].map((name) => `checkpoint_${name}`),
+  ...['sync', 'status', 'restore'].map((name) => `session_backup_${name}`),
+]);
 
 const editors = new Set(['write', 'edit', 'multiedit']);
 const patchers = new Set(['apply_patch', 'patch']);
 const pathFields = ['filePath', 'path', 'file_path'];
 
 export function callPolicy(tool: string, input: unknown): CallPolicy {
-  if (harmless.has(tool) || own.test(tool)) return { kind: 'none' };
+  if (harmless.has(tool) || ownTools.has(tool)) return { kind: 'none' };
   const fields = typeof input === 'object' && input !== null ? (input as Record<string, unknown>) : {};
   if (editors.has(tool)) {
     const path = pathFields.map((field) => fields[field]).find((value) => typeof value === 'string' && value !== '');

@@ -81,7 +81,8 @@ export class Workspace implements WorkspaceApi {
     });
     this.restorer = new Restorer(store, task, conversation);
     const { history, activity, restorer } = this;
-    this.goingBack = new GoingBack({ store, history, activity, restorer, task, conversation, now });
+    const taskReplaced = async (): Promise<unknown> => task?.replaced?.(this);
+    this.goingBack = new GoingBack({ store, history, activity, restorer, task, conversation, taskReplaced, now });
     this.forks = new ForkRecovery(store, conversation);
     this.exchange =
       deps.sync?.({
@@ -238,6 +239,12 @@ export class Workspace implements WorkspaceApi {
   async plan(reference: string, options: PlanOptions = {}): Promise<RestorePlan> {
     const target = await this.resolve(reference);
     return this.restorer.plan({ operation: 'restore', target, scope: scopeOf(options), options });
+  }
+
+  /** What `restore` refuses for, told before anybody is asked: throws `session-busy`. */
+  async refuseAtWork(reference: string, options: RestoreOptions = {}): Promise<void> {
+    const target = await this.resolve(reference);
+    await this.restorer.refuseAtWork({ operation: 'restore', target, scope: scopeOf(options), options });
   }
 
   async restore(reference: string, options: RestoreOptions = {}): Promise<RestoreResult> {

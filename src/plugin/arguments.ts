@@ -1,5 +1,6 @@
 import { CheckpointsError } from '../core/errors';
 import { restoreScopes, type RestoreScope } from '../core/model';
+import { characterCount } from '../core/text';
 
 /** What a model sends is not checked by OpenCode: here it is, with errors that say what to send instead. */
 
@@ -11,11 +12,17 @@ export function asArguments(value: unknown): Arguments {
   throw refused('The arguments are one JSON object.');
 }
 
-export function optionalText(args: Arguments, name: string): string | undefined {
+export function optionalText(args: Arguments, name: string, max?: number): string | undefined {
   const value = args[name];
   if (value === undefined || value === null || value === '') return undefined;
   if (typeof value !== 'string') throw refused(`"${name}" is a text, not ${JSON.stringify(value)}.`);
+  if (max !== undefined) refuseLonger(name, characterCount(value), max);
   return value;
+}
+
+/** Refused rather than cut: the model knows best what to leave out. */
+function refuseLonger(name: string, length: number, max: number): void {
+  if (length > max) throw refused(`"${name}" has at most ${max} characters; this one has ${length}.`);
 }
 
 export function requiredText(args: Arguments, name: string, example: string): string {
@@ -40,10 +47,11 @@ export function flag(args: Arguments, name: string): boolean {
   throw refused(`"${name}" is true or false, not ${JSON.stringify(value)}.`);
 }
 
-export function optionalObject(args: Arguments, name: string): Record<string, unknown> | undefined {
+export function optionalObject(args: Arguments, name: string, max: number): Record<string, unknown> | undefined {
   const value = args[name];
   if (value === undefined || value === null || value === '') return undefined;
   if (typeof value !== 'object' || Array.isArray(value)) throw refused(`"${name}" is a JSON object.`);
+  refuseLonger(name, JSON.stringify(value).length, max);
   return value as Record<string, unknown>;
 }
 

@@ -1,4 +1,6 @@
-/** Slash commands are prompts: the agent does what they say with its tools. */
+import type { ToolSpec } from './tool-spec';
+
+/** Slash commands are prompts: the agent does what they say with its tools. The first line is the title of their turn. */
 
 export interface SlashCommand {
   name: string;
@@ -6,30 +8,55 @@ export interface SlashCommand {
   template: string;
 }
 
-export const slashCommands: readonly SlashCommand[] = [
+/** What each word of `/checkpoint` needs to be offered, and what it tells the agent. */
+const words: ReadonlyArray<{ tool?: string; usage: string; steps: string }> = [
   {
-    name: 'checkpoint',
-    description: 'Checkpoints: create NAME | list | diff FILE | restore REF-or-FILE | clear | stats',
-    template: [
-      'The user typed: /checkpoint $ARGUMENTS',
-      '',
-      'Do exactly this with your checkpoint tools, nothing else, and show the answer:',
-      '- create NAME: checkpoint_create with that name ("checkpoint" when none is given)',
-      '- list, or nothing: checkpoint_list',
-      '- diff FILE: checkpoint_diff with path FILE and nothing else; without FILE: checkpoint_diff from latest',
-      '- restore REF: checkpoint_restore; REF is an id, a name, latest or latest~N. If it is a file: checkpoint_restore with path FILE and nothing else',
-      '- clear: delete nothing; tell the user to run: opencode-checkpoints clear',
-      '- stats: checkpoint_stats',
-    ].join('\n'),
+    tool: 'checkpoint_create',
+    usage: 'create NAME',
+    steps: 'create NAME: checkpoint_create with that name ("checkpoint" when none is given)',
+  },
+  { tool: 'checkpoint_list', usage: 'list', steps: 'list, or nothing: checkpoint_list' },
+  {
+    tool: 'checkpoint_diff',
+    usage: 'diff FILE',
+    // The newest point is the one before this very command.
+    steps:
+      'diff FILE: checkpoint_diff with path FILE and nothing else; without FILE: checkpoint_diff from latest~1 (from latest if that goes too far back)',
   },
   {
-    name: 'rewind',
-    description: 'Take files and conversation back to an earlier checkpoint',
-    template: [
-      'The user typed: /rewind $ARGUMENTS',
-      '',
-      'If a checkpoint is named there, call checkpoint_restore with it. If a number N is there, use latest~N. If nothing is there, call',
-      'checkpoint_list, show the newest ten, and ask which one to go back to. Do nothing else.',
-    ].join('\n'),
+    tool: 'checkpoint_restore',
+    usage: 'restore REF-or-FILE',
+    steps:
+      'restore REF: checkpoint_restore; REF is an id, a name, latest or latest~N. If it is a file: checkpoint_restore with path FILE and nothing else',
   },
+  { usage: 'clear', steps: 'clear: delete nothing; tell the user to run: opencode-checkpoints clear' },
+  { tool: 'checkpoint_stats', usage: 'stats', steps: 'stats: checkpoint_stats' },
 ];
+
+/** Those that can be done with the tools that are offered. */
+export function slashCommands(tools: ReadonlyArray<Pick<ToolSpec, 'name'>>): SlashCommand[] {
+  if (tools.length === 0) return [];
+  const offered = words.filter(({ tool }) => tool === undefined || tools.some(({ name }) => name === tool));
+  return [
+    {
+      name: 'checkpoint',
+      description: `Checkpoints: ${offered.map(({ usage }) => usage).join(' | ')}`,
+      template: [
+        '/checkpoint $ARGUMENTS',
+        '',
+        'The user typed this command. Do exactly this with your checkpoint tools, nothing else, and show the answer:',
+        ...offered.map(({ steps }) => `- ${steps}`),
+      ].join('\n'),
+    },
+    {
+      name: 'rewind',
+      description: 'Take files and conversation back to an earlier checkpoint',
+      template: [
+        '/rewind $ARGUMENTS',
+        '',
+        'The user typed this command. If a checkpoint is named there, call checkpoint_restore with it. If a number N is there, use latest~N.',
+        'If nothing is there, call checkpoint_list, show the newest ten, and ask which one to go back to. Do nothing else.',
+      ].join('\n'),
+    },
+  ];
+}

@@ -31,8 +31,8 @@ export interface CallContext {
   messageId: string;
   callId: string;
   askToRestore(question: RestoreQuestion): Promise<Permission>;
-  /** Shows a session to the user, where that can be done. */
-  openSession(session: string): Promise<void>;
+  /** Shows a session to the user, with a prompt to be edited and sent, where that can be done. */
+  openSession(session: string, prompt: string | null): Promise<void>;
 }
 
 export interface JsonSchema {

@@ -1,14 +1,15 @@
 import type { WorkspaceApi } from '../core/api';
-import { ancestors } from '../core/lineage';
-import { LineageReader } from '../core/lineage-reader';
 import type { Change, Checkpoint } from '../core/model';
 import type { Original } from '../core/originals';
 import { oneLine, shorten } from '../core/text';
 import { flag, optionalCount, optionalObject, optionalText, refused, requiredText } from './arguments';
-import { belowRoot, firstVersion, firstVersions } from './first-version';
+import { firstVersion, firstVersions, pathIn } from './first-version';
+import { lineOf, resolveHere } from './line';
 import { input, placeOf, text, type Toolbox, type ToolSpec } from './tool-spec';
 
 const patchLength = 12_000;
+const descriptionLength = 10_000;
+const metadataLength = 100_000;
 const changesNamed = 200;
 
 /** Create, list, compare, delete, count. */
@@ -22,8 +23,8 @@ export function pointTools(box: Toolbox): ToolSpec[] {
       input: input({ name: text(), description: text(), metadata: { type: 'object' } }, ['name']),
       run: async (args, call) => {
         const name = requiredText(args, 'name', 'before the refactoring');
-        const description = optionalText(args, 'description') ?? null;
-        const metadata = optionalObject(args, 'metadata') ?? {};
+        const description = optionalText(args, 'description', descriptionLength) ?? null;
+        const metadata = optionalObject(args, 'metadata', metadataLength) ?? {};
         const moment = await placeOf(box, call);
         const made = await (await open()).create({ trigger: 'agent', name, description, metadata, ...moment });
         return createdText(made);
@@ -58,14 +59,17 @@ export function pointTools(box: Toolbox): ToolSpec[] {
       input: input({ from: text('id, name, latest, latest~N'), to: text(), path: text('file or folder') }),
       run: async (args, call) => {
         const workspace = await open();
-        const given = optionalText(args, 'path');
-        const path = given === undefined ? undefined : belowRoot(workspace, box, given);
-        const from =
-          optionalText(args, 'from') ??
-          (path === undefined ? null : (await firstVersion(box, call.session, path)).checkpoint) ??
-          requiredText(args, 'from', 'latest');
-        const paths = path === undefined ? undefined : [path];
-        const result = await workspace.diff(from, optionalText(args, 'to'), { paths, patch: true });
+        const path = optionalText(args, 'path');
+        const named = optionalText(args, 'from');
+        const original = named === undefined && path !== undefined ? await firstVersion(box, call.session, path) : null;
+        const resolved = async (reference: string): Promise<string> =>
+          (await resolveHere(box, call.session, reference)).id;
+        const from = original?.checkpoint ?? (await resolved(named ?? requiredText(args, 'from', 'latest')));
+        const until = optionalText(args, 'to');
+        const to = until === undefined ? undefined : await resolved(until);
+        const ends = to === undefined ? [from] : [from, to];
+        const paths = path === undefined ? undefined : [original?.path ?? (await pathIn(box, ends, path))];
+        const result = await workspace.diff(from, to, { paths, patch: true });
         const head = `${result.from} -> ${result.to ?? 'working files'}: ${result.changes.length} changed\n`;
         return head + namesText(result.changes) + patchText(result.patch ?? '');
       },
@@ -74,14 +78,20 @@ export function pointTools(box: Toolbox): ToolSpec[] {
       name: 'checkpoint_delete',
       core: false,
       description: 'Delete a checkpoint of this session.',
-      input: input({ checkpoint: text('id or name') }, ['checkpoint']),
+      // `id` is what an older plugin called it.
+      input: input({ checkpoint: text('id or name'), id: text() }),
       run: async (args, call) => {
         const workspace = await open();
-        const found = await workspace.resolve(requiredText(reference(args), 'checkpoint', 'cp_01h2xcejqtf2'));
+        const named = requiredText(reference(args), 'checkpoint', 'cp_01h2xcejqtf2');
+        const found = await resolveHere(box, call.session, named);
         const own = await box.sessions.rootOf(call.session);
         if (found.session?.id !== own)
           throw refused(
             `Checkpoint ${found.id} belongs to ${found.session ? `session ${found.session.id}` : 'the user'}, not to this session: only the user can delete it (opencode-checkpoints delete ${found.id}).`,
+          );
+        if (found.pinned || found.trigger === 'restore')
+          throw refused(
+            `Checkpoint ${found.id} is ${found.pinned ? 'pinned by the user' : "the way back from a restore, which is the user's"}: only the user can delete it (opencode-checkpoints delete ${found.id}).`,
           );
         await workspace.remove([found.id]);
         return `Checkpoint ${found.id} deleted`;
@@ -113,20 +123,6 @@ export function reference(args: Record<string, unknown>): Record<string, unknown
   return { ...args, checkpoint: args['checkpoint'] ?? args['id'] };
 }
 
-/** The session a person speaks to, and those it was forked from. */
-async function lineOf(box: Toolbox, session: string): Promise<Set<string>> {
-  const root = await box.sessions.rootOf(session);
-  const line = new Set([session, root]);
-  try {
-    const { workspace } = await box.companion.open();
-    const tree = await new LineageReader(await box.companion.sessions()).read(workspace.root);
-    for (const { session: ancestor } of ancestors(tree, root)) line.add(ancestor.id);
-  } catch (error) {
-    box.reporter.failed('The sessions this one comes from are not known', error);
-  }
-  return line;
-}
-
 function createdText(made: Checkpoint): string {
   const { files, git } = made;
   const lines = [
@@ -134,7 +130,7 @@ function createdText(made: Checkpoint): string {
     `  ID: ${made.id}`,
     `  Messages: ${made.session?.messageCount ?? 0}`,
     ...(git?.commit ? [`  Git commit: ${git.commit.slice(0, 8)}`] : []),
-    ...(made.description ? [`  Description: ${made.description}`] : []),
+    ...(made.description ? [`  Description: ${shorten(made.description, 500)}`] : []),
     `  Files: ${files.added} added, ${files.modified} modified, ${files.deleted} deleted since the checkpoint before`,
     ...files.partial.map(({ path, reason }) => `  Not captured: ${path} (${reason})`),
   ];

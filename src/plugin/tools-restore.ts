@@ -1,8 +1,11 @@
 import { CheckpointsError } from '../core/errors';
 import type { Checkpoint, RestorePlan, RestoreResult, RestoreScope } from '../core/model';
-import { oneLine } from '../core/text';
+import { promptKept } from '../core/record';
+import { oneLine, shorten } from '../core/text';
+import type { Workspace } from '../core/workspace';
 import { optionalScope, optionalText, refused, requiredText, type Arguments } from './arguments';
-import { belowRoot, firstVersion } from './first-version';
+import { firstVersion, pathIn } from './first-version';
+import { resolveHere } from './line';
 import { input, text, type CallContext, type Toolbox, type ToolSpec } from './tool-spec';
 import { reference } from './tools-points';
 
@@ -22,17 +25,71 @@ export function restoreTool(box: Toolbox): ToolSpec {
       const wanted = await wantedOf(box, args, call);
       const { workspace } = await box.companion.open();
       const { target, scope, paths } = wanted;
-      const plan = await workspace.plan(target.id, { scope, paths });
+      const plan = await planned(workspace, wanted);
+      if (plan === null) return byHand(wanted, await withoutServer(workspace, wanted));
+      refuseMassDelete(wanted, plan);
+      // The agent is at work on this very session: that is no reason to refuse. Others are, and nobody is asked in vain.
+      const exempt = await box.sessions.rootOf(call.session);
+      await workspace.refuseAtWork(target.id, { scope, exempt });
       const permission = await call.askToRestore({ checkpoint: target.id, summary: question(wanted, plan) });
       if (permission === 'unavailable') return byHand(wanted, plan);
       if (permission === 'rejected')
         throw new CheckpointsError('cancelled', 'The user did not allow this restore. Nothing was changed.');
-      // The agent is at work on this very session: that is no reason to refuse.
-      const result = await workspace.restore(target.id, { scope, paths, force: true });
-      if (result.session) await call.openSession(result.session.id);
-      return restoredText(wanted, result);
+      const result = await workspace.restore(target.id, { scope, paths, exempt });
+      const prompt = result.session ? await takenBack(box, target) : null;
+      if (result.session) await call.openSession(result.session.id, prompt);
+      return restoredText(wanted, result, prompt);
     },
   };
+}
+
+const promptShown = 10_000;
+
+/** The prompt before which a turn's point lies, to be edited and sent again. The record has only its beginning. */
+async function takenBack(box: Toolbox, { trigger, turn, session }: Checkpoint): Promise<string | null> {
+  if (trigger !== 'turn' || !turn || !session) return null;
+  const { prompt } = turn;
+  if (prompt.length < promptKept) return prompt;
+  try {
+    const messages = await (await box.companion.sessions()).messages(session.id);
+    const before = messages.findIndex(({ id }) => id === session.messageId);
+    const whole = messages.slice(before + 1).find(({ role, text: said }) => role === 'user' && said.startsWith(prompt));
+    return whole?.text ?? prompt;
+  } catch (error) {
+    box.reporter.failed('The whole prompt is not known', error);
+    return prompt;
+  }
+}
+
+/** null: OpenCode's server, which a fork needs, cannot be reached from here. */
+async function planned(workspace: Workspace, { target, scope, paths }: Wanted): Promise<RestorePlan | null> {
+  try {
+    return await workspace.plan(target.id, { scope, paths });
+  } catch (error) {
+    if (scope.includes('conversation') && CheckpointsError.is(error, 'server-unreachable')) return null;
+    throw error;
+  }
+}
+
+/** What can be said of the plan all the same. */
+async function withoutServer(workspace: Workspace, { target, scope, paths }: Wanted): Promise<RestorePlan> {
+  const rest = scope.filter((one) => one !== 'conversation');
+  const plan =
+    rest.length > 0
+      ? await workspace.plan(target.id, { scope: rest, paths })
+      : { target: target.id, entries: [], massDelete: false, fileCount: 0 };
+  const { id = '', messageCount = 0 } = target.session ?? {};
+  return { ...plan, scope, conversation: { session: id, messageCount, currentCount: null } };
+}
+
+/** Only the user can confirm that, and not by this question: so it is not asked. */
+function refuseMassDelete(wanted: Wanted, plan: RestorePlan): void {
+  if (!plan.massDelete) return;
+  const deletions = plan.entries.filter(({ action }) => action === 'delete').length;
+  throw new CheckpointsError(
+    'mass-delete',
+    `This would delete ${deletions} of ${plan.fileCount} files. Only the user can confirm that: ask them to run \`${commandFor(wanted, plan)}\` or to restore it in VS Code.`,
+  );
 }
 
 interface Wanted {
@@ -47,20 +104,27 @@ async function wantedOf(box: Toolbox, args: Arguments, call: CallContext): Promi
   const path = optionalText(args, 'path');
   const named = optionalText(reference(args), 'checkpoint');
   if (path === undefined) {
-    const target = await workspace.resolve(named ?? requiredText(args, 'checkpoint', 'latest'));
+    const target = await resolveHere(box, call.session, named ?? requiredText(args, 'checkpoint', 'latest'));
     return { target, scope: given ?? (target.session ? ['files', 'conversation'] : ['files']) };
   }
   if (given && (given.length !== 1 || given[0] !== 'files'))
     throw refused('With "path" only files come back: leave "scope" out.');
-  const below = belowRoot(workspace, box, path);
-  const target = await workspace.resolve(named ?? (await firstVersion(box, call.session, below)).checkpoint);
-  return { target, scope: ['files'], paths: [below] };
+  if (named === undefined) {
+    const original = await firstVersion(box, call.session, path);
+    return { target: await workspace.resolve(original.checkpoint), scope: ['files'], paths: [original.path] };
+  }
+  const target = await resolveHere(box, call.session, named);
+  return { target, scope: ['files'], paths: [await pathIn(box, [target.id], path)] };
 }
 
 function question({ target, paths }: Wanted, plan: RestorePlan): string {
   const count = (action: string): number => plan.entries.filter((entry) => entry.action === action).length;
+  const yours = plan.entries.filter((one) => (one.action === 'write' || one.action === 'delete') && one.yours).length;
   const parts: string[] = [];
-  if (plan.scope.includes('files')) parts.push(`write ${count('write')} and delete ${count('delete')} files`);
+  if (plan.scope.includes('files'))
+    parts.push(
+      `write ${count('write')} and delete ${count('delete')} files${yours > 0 ? ` (${yours} with changes of your own)` : ''}`,
+    );
   if (plan.conversation)
     parts.push(
       `continue in a new session with ${plan.conversation.messageCount} of ${plan.conversation.currentCount ?? '?'} messages`,
@@ -72,19 +136,28 @@ function question({ target, paths }: Wanted, plan: RestorePlan): string {
 
 /** Where OpenCode cannot ask, the user's own command line does. */
 function byHand(wanted: Wanted, plan: RestorePlan): string {
-  const { target, scope, paths = [] } = wanted;
-  const only = paths.map((path) => ` --path '${path.replaceAll("'", `'\\''`)}'`).join('');
   return [
     'Nothing was changed: the user cannot be asked from here.',
     question(wanted, plan),
     'Ask the user to run this in a terminal, in the project folder, or to restore it in VS Code:',
-    `  opencode-checkpoints restore ${target.id} --scope ${scope.join(',')}${only}`,
+    `  ${commandFor(wanted, plan)}`,
   ].join('\n');
 }
 
-function restoredText({ target, paths }: Wanted, result: RestoreResult): string {
+function commandFor({ target, scope, paths = [] }: Wanted, { massDelete }: RestorePlan): string {
+  const only = paths.map((path) => ` --path '${path.replaceAll("'", `'\\''`)}'`).join('');
+  const allowed = massDelete ? ' --allow-mass-delete' : '';
+  return `opencode-checkpoints restore ${target.id} --scope ${scope.join(',')}${only}${allowed}`;
+}
+
+function restoredText({ target, scope, paths }: Wanted, result: RestoreResult, prompt: string | null): string {
   const { session } = result;
-  const what = paths ? `${paths.map(oneLine).join(', ')} restored from` : 'Session restored to';
+  const withFiles = scope.includes('files');
+  const what = paths
+    ? `${paths.map(oneLine).join(', ')} restored from`
+    : session
+      ? 'Session restored to'
+      : `${withFiles ? 'Files' : 'Task'} restored from`;
   const lines = [`${what} checkpoint: ${oneLine(target.title)}`, ''];
   if (result.restored.length + result.deleted.length > 0)
     lines.push(`Files: ${result.restored.length} restored, ${result.deleted.length} deleted.`);
@@ -101,6 +174,14 @@ function restoredText({ target, paths }: Wanted, result: RestoreResult): string 
       'The current session remains unchanged.',
       'Stop now: change no more files in this session; the work goes on in the new one.',
     );
-  else lines.push('Read files again before you change them: they are not as you remember them.');
+  if (prompt !== null)
+    lines.push(
+      '',
+      'The prompt that was taken back, for the user to edit and send again:',
+      shorten(prompt, promptShown),
+    );
+  if (session) return lines.join('\n');
+  if (withFiles) lines.push('Read files again before you change them: they are not as you remember them.');
+  else lines.push('The task state is not as you remember it.');
   return lines.join('\n');
 }

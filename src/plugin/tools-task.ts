@@ -31,7 +31,8 @@ export function taskTools(box: Toolbox): ToolSpec[] {
         'Save what the task is and how far it is. Fields left out keep their value, "" and [] clear them, lists are replaced.',
       input: input(fields),
       run: async (args, call) => {
-        const { snapshotName: _, ...given } = args;
+        // The version is the file format's, not the agent's to set.
+        const { snapshotName: _, version: __, ...given } = args;
         const name = optionalText(args, 'snapshotName');
         const { workspace, task } = await open();
         const moment = await placeOf(box, call);

@@ -1,5 +1,6 @@
 import type { Config } from '../core/config';
 import { CheckpointsError } from '../core/errors';
+import { shorten } from '../core/text';
 import { asArguments } from './arguments';
 import type { CallContext, Toolbox, ToolSpec } from './tool-spec';
 import { backupTools } from './tools-backup';
@@ -24,9 +25,22 @@ export async function callTool(tool: ToolSpec, args: unknown, call: CallContext)
   } catch (error) {
     if (!CheckpointsError.is(error)) throw error;
     const prefix = tool.name === 'checkpoint_restore' ? 'Restore failed: ' : '';
-    const hint = hints[error.reason];
-    throw new Error(`${prefix}${error.message}${hint === undefined ? '' : ` ${hint}`}`, { cause: error });
+    throw new Error(prefix + [sentence(error.message), hintFor(error)].join(' ').trim(), { cause: error });
   }
+}
+
+/** A model that sent a book is not sent it back. */
+const messageLength = 2000;
+
+function sentence(message: string): string {
+  const text = shorten(message, messageLength);
+  return /[.!?…)]$/.test(text) ? text : `${text}.`;
+}
+
+function hintFor(error: CheckpointsError): string {
+  if (error.reason === 'session-busy' && error.details?.['sessions'] !== undefined)
+    return 'Wait until that work has ended, or ask the user to stop it.';
+  return hints[error.reason] ?? '';
 }
 
 const hints: Partial<Record<CheckpointsError['reason'], string>> = {
@@ -35,7 +49,6 @@ const hints: Partial<Record<CheckpointsError['reason'], string>> = {
   'no-task': 'Use scope "files".',
   'server-unreachable': 'Use scope "files", or ask the user to run opencode-checkpoints restore.',
   'session-busy': 'Use scope "files", or name an earlier checkpoint.',
-  'mass-delete': 'Only the user can confirm that: opencode-checkpoints restore REF --allow-mass-delete.',
   'store-broken': 'Ask the user to run opencode-checkpoints doctor --repair.',
   'git-missing': 'git must be installed for checkpoints.',
 };

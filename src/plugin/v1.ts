@@ -14,6 +14,7 @@ import type { CallContext, Permission, ToolSpec } from './tool-spec';
 import { callTool, toolsFor } from './tools';
 import { SessionTracker } from './tracker';
 import { InProcessHttp, type V1Client } from './v1-client';
+import { askInsteadOfAllow, type PermissionConfig } from './v1-permission';
 
 /** What OpenCode 1 gives a plugin, as far as it is used. */
 export interface V1Input {
@@ -26,6 +27,7 @@ interface V1ToolContext {
   sessionID: string;
   messageID: string;
   callID?: string;
+  abort?: AbortSignal;
   ask?(request: {
     permission: string;
     patterns: string[];
@@ -34,9 +36,8 @@ interface V1ToolContext {
   }): Promise<unknown>;
 }
 
-interface V1Config {
+interface V1Config extends PermissionConfig {
   command?: Record<string, unknown>;
-  permission?: string | Record<string, unknown>;
 }
 
 type V1Hooks = Record<string, unknown> & { dispose(): Promise<void> };
@@ -65,8 +66,9 @@ export function v1Hooks(input: V1Input): V1Hooks {
 
   return {
     config: (config: V1Config): Promise<void> => {
-      addCommands(config);
-      if (tools.some(({ name }) => name === restorePermission)) askBeforeRestore(config);
+      addCommands(config, tools);
+      // Going back asks, also where everything else is allowed.
+      if (tools.some(({ name }) => name === restorePermission)) askInsteadOfAllow(config, restorePermission);
       return Promise.resolve();
     },
     'chat.message': async (
@@ -185,6 +187,9 @@ function callContext(context: V1ToolContext, http: InProcessHttp): CallContext {
     callId: context.callID ?? '',
     askToRestore: async ({ checkpoint, summary }): Promise<Permission> => {
       if (!context.ask) return 'unavailable';
+      const { abort } = context;
+      const withdraw = (): void => void withdrawQuestion(http, context);
+      abort?.addEventListener('abort', withdraw, { once: true });
       try {
         await context.ask({
           permission: restorePermission,
@@ -192,17 +197,37 @@ function callContext(context: V1ToolContext, http: InProcessHttp): CallContext {
           always: [],
           metadata: { title: summary, checkpoint },
         });
-        return 'granted';
+        // A yes that comes after an interrupt is none.
+        return abort?.aborted ? 'rejected' : 'granted';
       } catch {
         // OpenCode says no by an error of its own kind; whatever it was, nobody said yes.
         return 'rejected';
+      } finally {
+        abort?.removeEventListener('abort', withdraw);
       }
     },
-    openSession: async (session): Promise<void> => {
+    openSession: async (session, prompt): Promise<void> => {
       // Nobody may be looking: then there is nothing to show, and that is fine.
       await http.answer('POST', '/tui/select-session', { body: { sessionID: session } }).catch(() => undefined);
+      if (prompt !== null)
+        await http.answer('POST', '/tui/append-prompt', { body: { text: prompt } }).catch(() => undefined);
     },
   };
+}
+
+/** The call was interrupted: nobody waits for the answer any more, so the question is not left standing. */
+async function withdrawQuestion(http: InProcessHttp, { sessionID, callID }: V1ToolContext): Promise<void> {
+  try {
+    const open = await http.json<Array<{ id: string; sessionID: string; tool?: { callID?: string } }>>(
+      'GET',
+      '/permission',
+    );
+    for (const { id, sessionID: session, tool } of open)
+      if (session === sessionID && tool?.callID === callID)
+        await http.json('POST', `/permission/${id}/reply`, { body: { reply: 'reject' } });
+  } catch {
+    // Then it stands until it is answered, and a yes to it is none.
+  }
 }
 
 /** A package that our installation spared OpenCode may be needed by another plugin by now: then the next start gets it. */
@@ -216,16 +241,10 @@ function makeWayForOthers(directory: string): void {
   }
 }
 
-function addCommands(config: V1Config): void {
+function addCommands(config: V1Config, tools: readonly ToolSpec[]): void {
   config.command ??= {};
-  for (const { name, description, template } of slashCommands) config.command[name] ??= { description, template };
-}
-
-/** Going back asks, also where everything else is allowed; who wants it otherwise names this permission. */
-function askBeforeRestore(config: V1Config): void {
-  const given = config.permission;
-  const rules = typeof given === 'string' ? { '*': given } : (given ?? {});
-  if (!(restorePermission in rules)) config.permission = { ...rules, [restorePermission]: 'ask' };
+  for (const { name, description, template } of slashCommands(tools))
+    config.command[name] ??= { description, template };
 }
 
 function voiceOf(http: InProcessHttp): Voice {

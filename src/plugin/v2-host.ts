@@ -60,27 +60,29 @@ export class V2Host implements SessionReader {
     const found = await this.reach();
     if (!found) return 'unavailable';
     const id = `per_${randomBytes(13).toString('hex')}`;
+    const http = new Http(found.endpoint);
+    const path = `/api/session/${call.sessionID}/permission`;
     const answered = new Promise<string>((resolve) => {
       this.questions.set(id, resolve);
+      if (call.signal?.aborted) resolve('reject');
       call.signal?.addEventListener('abort', () => resolve('reject'), { once: true });
     });
     try {
-      const { data } = await new Http(found.endpoint).json<{ data: { effect: string } }>(
-        'POST',
-        `/api/session/${call.sessionID}/permission`,
-        {
-          body: {
-            id,
-            action: 'checkpoint_restore',
-            resources: [question.checkpoint],
-            metadata: { title: question.summary },
-            source: { type: 'tool', messageID: call.messageID, id: call.id },
-          },
+      const { data } = await http.json<{ data: { effect: string } }>('POST', path, {
+        body: {
+          id,
+          action: 'checkpoint_restore',
+          resources: [question.checkpoint],
+          metadata: { title: question.summary },
+          source: { type: 'tool', messageID: call.messageID, id: call.id },
         },
-      );
+      });
       if (data.effect === 'deny') return 'rejected';
       if (data.effect === 'allow') return 'granted';
-      return (await answered) === 'reject' ? 'rejected' : 'granted';
+      const reply = await answered;
+      // Nobody waits for the answer any more: the question is not left standing. Gone already is as good.
+      if (call.signal?.aborted) await http.answer('POST', `${path}/${id}/reply`, { body: { decision: 'reject' } });
+      return reply === 'reject' ? 'rejected' : 'granted';
     } finally {
       this.questions.delete(id);
     }

@@ -68,7 +68,7 @@ export async function v2Setup(context: V2Context): Promise<() => Promise<void>> 
     if (event.action === 'checkpoint_restore' && event.effect === 'allow') event.effect = 'ask';
     return Promise.resolve();
   });
-  await addCommands(context);
+  await addCommands(context, tools);
 
   const events = context.event.subscribe()[Symbol.asyncIterator]();
   void followEvents(events, (event) => {
@@ -239,9 +239,9 @@ async function answer(
   }
 }
 
-async function addCommands(context: V2Context): Promise<void> {
+async function addCommands(context: V2Context, tools: readonly ToolSpec[]): Promise<void> {
   await context.command?.transform((draft) => {
-    for (const { name, description, template } of slashCommands)
+    for (const { name, description, template } of slashCommands(tools))
       draft.add({
         name,
         description,

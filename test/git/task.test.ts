@@ -46,6 +46,17 @@ describe('a save of the task', () => {
     expect((await task.history(workspace)).map((one) => one.id)).toEqual([second.checkpoint.id, first.checkpoint.id]);
   });
 
+  it('is in the exported history after a restore, with what was there before it', async () => {
+    const { workspace, task, state } = await open();
+    const first = await task.save(workspace, { title: 'First' }, { name: 'begun' });
+    await task.save(workspace, { title: 'Second' }, { name: 'later' });
+    const { undo } = await workspace.restore(first.checkpoint.id, { scope: ['task'] });
+    const before = `pre-restore-${Date.parse((await workspace.resolve(undo ?? '')).createdAt)}`;
+    expect(history(state('checkpoint-history.json'))).toEqual(['begun', 'later', before]);
+    await workspace.undo();
+    expect(history(state('checkpoint-history.json'))).toHaveLength(4);
+  });
+
   it('that is refused changes nothing', async () => {
     const { workspace, task } = await open();
     await task.save(workspace, { title: 'T' });

@@ -139,6 +139,8 @@ export class OpenCode {
   private readonly modelId: string;
   private readonly ownsHome: boolean;
   private readonly ownsModel: boolean;
+  /** Of sessions that work in another folder than the workspace itself. */
+  private readonly folders = new Map<string, string>();
   private process: GuardedProcess | undefined;
   private port = 0;
 
@@ -270,13 +272,20 @@ export class OpenCode {
     return answer.body as T;
   }
 
-  async createSession(title: string | null = 'Rig session'): Promise<string> {
+  async createSession(title: string | null = 'Rig session', directory = this.workspace): Promise<string> {
     if (this.generation === 'v1') {
-      const path = `/session?directory=${encodeURIComponent(this.workspace)}`;
-      return (await this.call<{ id: string }>('POST', path, title === null ? {} : { title })).id;
+      const path = `/session?directory=${encodeURIComponent(directory)}`;
+      const { id } = await this.call<{ id: string }>('POST', path, title === null ? {} : { title });
+      this.folders.set(id, directory);
+      return id;
     }
-    const body = { location: { directory: this.workspace }, ...(title === null ? {} : { title }) };
+    const body = { location: { directory }, ...(title === null ? {} : { title }) };
     return (await this.call<{ data: { id: string } }>('POST', '/api/session', body)).data.id;
+  }
+
+  /** OpenCode 1 knows of each folder's work only in that folder. */
+  private where(session: string): string {
+    return `directory=${encodeURIComponent(this.folders.get(session) ?? this.workspace)}`;
   }
 
   /** Sends a prompt and returns its message id as soon as the server lists it; the turn goes on. */
@@ -287,7 +296,7 @@ export class OpenCode {
       await this.call('POST', `/api/session/${session}/model`, { model: { id: model, providerID: 'scripted' } });
     if (this.generation === 'v1') {
       id = nextMessageId();
-      await this.call('POST', `/session/${session}/prompt_async`, {
+      await this.call('POST', `/session/${session}/prompt_async?${this.where(session)}`, {
         messageID: id,
         parts: [{ type: 'text', text }],
         ...(model === undefined ? {} : { model: { providerID: 'scripted', modelID: model } }),
@@ -317,7 +326,7 @@ export class OpenCode {
 
   async busy(session: string): Promise<boolean> {
     if (this.generation === 'v1') {
-      const path = `/session/status?directory=${encodeURIComponent(this.workspace)}`;
+      const path = `/session/status?${this.where(session)}`;
       return session in (await this.call<Record<string, unknown>>('GET', path));
     }
     return session in (await this.call<{ data: Record<string, unknown> }>('GET', '/api/session/active')).data;
@@ -386,7 +395,7 @@ export class OpenCode {
   /** Permission questions that wait for an answer. */
   async permissions(session: string): Promise<Array<{ id: string; action: string }>> {
     if (this.generation === 'v1') {
-      const path = `/permission?directory=${encodeURIComponent(this.workspace)}`;
+      const path = `/permission?${this.where(session)}`;
       const list = await this.call<Array<{ id: string; sessionID: string; permission: string }>>('GET', path);
       return list.filter((one) => one.sessionID === session).map(({ id, permission }) => ({ id, action: permission }));
     }
@@ -396,8 +405,7 @@ export class OpenCode {
 
   async answer(session: string, permission: string, reply: 'once' | 'always' | 'reject'): Promise<void> {
     if (this.generation === 'v1') {
-      const where = `?directory=${encodeURIComponent(this.workspace)}`;
-      await this.call('POST', `/permission/${permission}/reply${where}`, { reply });
+      await this.call('POST', `/permission/${permission}/reply?${this.where(session)}`, { reply });
     } else await this.call('POST', `/api/session/${session}/permission/${permission}/reply`, { decision: reply });
   }
 

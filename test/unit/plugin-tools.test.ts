@@ -2,8 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { CheckpointsError } from '../../src/core/errors';
 import { optionalCount, optionalScope, requiredText } from '../../src/plugin/arguments';
 import { Reporter } from '../../src/plugin/reporter';
-import type { Toolbox } from '../../src/plugin/tool-spec';
-import { allTools, toolsFor } from '../../src/plugin/tools';
+import type { Checkpoint } from '../../src/core/model';
+import { ownTools } from '../../src/core/triggers';
+import { slashCommands } from '../../src/plugin/commands';
+import type { CallContext, Toolbox } from '../../src/plugin/tool-spec';
+import { allTools, callTool, toolsFor } from '../../src/plugin/tools';
+import { Records } from './records';
 
 /** Descriptions and schemas need nothing of it. */
 const box = {} as Toolbox;
@@ -28,6 +32,7 @@ describe("the agent's tools", () => {
       'session_backup_status',
       'session_backup_sync',
     ]);
+    expect(new Set(tools.map(({ name }) => name))).toEqual(ownTools);
     const schema = tools.map(({ name, description, input }) => ({ name, description, parameters: input }));
     expect(Buffer.byteLength(JSON.stringify(schema))).toBeLessThanOrEqual(6 * 1024);
     for (const { input } of tools) for (const name of input.required) expect(input.properties).toHaveProperty(name);
@@ -37,6 +42,74 @@ describe("the agent's tools", () => {
     expect(toolsFor('none', box)).toEqual([]);
     expect(toolsFor('core', box)).toHaveLength(4);
     expect(toolsFor('all', box)).toHaveLength(15);
+  });
+
+  it('are the only ones that the slash commands speak of', () => {
+    const said = (setting: 'all' | 'core' | 'none'): string[] => {
+      const templates = slashCommands(toolsFor(setting, box)).map(({ template }) => template);
+      return [...new Set(templates.join('\n').match(/checkpoint_[a-z_]+/g) ?? [])].sort();
+    };
+    expect(said('all')).toContain('checkpoint_stats');
+    expect(said('core')).toEqual(['checkpoint_create', 'checkpoint_diff', 'checkpoint_list', 'checkpoint_restore']);
+    expect(slashCommands(toolsFor('none', box))).toEqual([]);
+  });
+});
+
+describe('what a tool refuses', () => {
+  const session = { id: 'ses_1', messageId: null, messageCount: 0, title: null, parent: null };
+  const run = (name: string, args: Record<string, unknown>, found?: Checkpoint): Promise<string> => {
+    const tool = toolsFor('all', {
+      companion: { open: () => Promise.resolve({ workspace: { resolve: () => Promise.resolve(found) } }) },
+      sessions: { rootOf: (id: string) => Promise.resolve(id) },
+    } as unknown as Toolbox).find((one) => one.name === name);
+    return callTool(tool!, args, { session: 'ses_1' } as CallContext);
+  };
+
+  it.each([
+    ['pinned by the user', { pinned: true }],
+    ['the way back from a restore', { trigger: 'restore' as const }],
+  ])('to delete what is %s', async (why, change) => {
+    const found = { ...new Records().next('agent'), session, ...change };
+    await expect(run('checkpoint_delete', { id: found.id }, found)).rejects.toThrow(why);
+  });
+
+  it('is a book for a description, which it does not send back', async () => {
+    const long = 'y'.repeat(3_000_000);
+    await expect(run('checkpoint_create', { name: 'x', description: long })).rejects.toThrow(
+      /^"description" has at most 10000 characters; this one has 3000000\.$/,
+    );
+    const error = await run('checkpoint_create', { name: [long] }).catch((reason: unknown) => reason);
+    expect(String(error).length).toBeLessThan(2100);
+  });
+
+  it('is a version of the task that only the file format has', async () => {
+    const given: unknown[] = [];
+    const box = {
+      companion: {
+        open: () =>
+          Promise.resolve({
+            task: {
+              save: (_: unknown, patch: unknown) => {
+                given.push(patch);
+                return Promise.resolve({ task: {}, updatedAt: '', warnings: [], clamped: [] });
+              },
+            },
+          }),
+      },
+      sessions: { throughStep: () => Promise.resolve({}) },
+      memory: { saved: () => undefined },
+    } as unknown as Toolbox;
+    const save = allTools(box).find(({ name }) => name === 'checkpoint_save');
+    await callTool(save!, { title: 'T', version: 9 }, {} as CallContext);
+    expect(given).toEqual([{ title: 'T' }]);
+  });
+
+  it('is told in sentences', async () => {
+    const tool = {
+      ...toolsFor('all', box)[0]!,
+      run: () => Promise.reject(new CheckpointsError('no-task', 'It has none')),
+    };
+    await expect(callTool(tool, {}, {} as CallContext)).rejects.toThrow('It has none. Use scope "files".');
   });
 });
 

@@ -21,6 +21,7 @@ describe('which tool calls need a checkpoint', () => {
     ['checkpoint_restore', { checkpoint: 'latest' }, { kind: 'none' }],
     ['session_backup_sync', {}, { kind: 'none' }],
     ['checkpointer', {}, { kind: 'scan' }],
+    ['checkpoint_deploy', {}, { kind: 'scan' }],
   ])('%s %j', (tool, input, policy) => {
     expect(callPolicy(tool, input)).toEqual(policy);
   });

@@ -2,11 +2,12 @@ import type { Command } from 'commander';
 import type { PlanOptions, RestoreOptions } from '../../core/api';
 import { CheckpointsError } from '../../core/errors';
 import type { RestorePlan, RestoreResult } from '../../core/model';
+import { onDisk } from '../../git/inner-path';
 import { covering } from '../../core/plan';
 import { collect, define, type Invocation, type Reply, type Select } from '../command';
 import { parseScope } from '../values';
 import { planView, resultView } from '../views/restore';
-import { onDisk, workspacePaths } from '../workspace-path';
+import { workspacePaths } from '../workspace-path';
 import { inAny } from './compare';
 
 interface ApplyFlags {
