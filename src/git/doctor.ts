@@ -159,14 +159,19 @@ async function checkContent(store: GitStore, report: Report): Promise<void> {
 }
 
 function looseObjects({ layout: { objects } }: GitStore): string[] {
-  const folders = readdirSync(objects).filter((name) => /^[0-9a-f]{2}$/.test(name));
+  const folders = namesIn(objects).filter((name) => /^[0-9a-f]{2}$/.test(name));
   return folders.flatMap((folder) => readdirSync(join(objects, folder)).map((rest) => folder + rest));
+}
+
+/** A folder that is gone holds nothing; what is missing by that is told for each checkpoint. */
+function namesIn(folder: string): string[] {
+  return existsSync(folder) ? readdirSync(folder) : [];
 }
 
 /** All that is in packs that do not pass git's own look. */
 async function damagedPacks({ layout: { gitDir, objects } }: GitStore): Promise<string[][]> {
   const folder = join(objects, 'pack');
-  const names = readdirSync(folder).filter((name) => name.endsWith('.idx'));
+  const names = namesIn(folder).filter((name) => name.endsWith('.idx'));
   const options = { cwd: gitDir, env: storeEnv(), accept: [1, 128], timeoutMs: 600_000 };
   const isSound = async (some: string[]): Promise<boolean> => {
     const paths = some.map((name) => join(folder, name));

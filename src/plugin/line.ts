@@ -47,12 +47,12 @@ class Links {
   }
 }
 
-/** `latest` is counted within the conversation: what other sessions did meanwhile is not what its agent or user means by it. */
+/** `latest` is counted within the conversation, and what people made outside of any: what other sessions did meanwhile is not meant. */
 export async function resolveHere(box: Toolbox, session: string, reference: string): Promise<Checkpoint> {
   const { workspace } = await box.companion.open();
   if (parseReference(reference).kind !== 'latest') return workspace.resolve(reference);
   const line = await lineOf(box, session);
   const here = ({ session: anchor }: Checkpoint): boolean =>
-    anchor !== null && anchor.messageCount <= (line.get(anchor.id) ?? -1);
+    anchor === null || anchor.messageCount <= (line.get(anchor.id) ?? -1);
   return resolveReference(reference, (await workspace.list()).filter(here));
 }

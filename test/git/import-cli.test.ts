@@ -108,6 +108,7 @@ describe('import --from', () => {
       { id: 2, message_count: 0 },
     ]);
     const offer = '2 checkpoints of opencode-checkpoint-plugin can be imported';
+    await desk.answer(['create']);
     const first = await desk.atTerminal(['list']);
     expect(first.stdout).toContain(offer);
     expect((await desk.atTerminal(['list'])).stdout).not.toContain(offer);
