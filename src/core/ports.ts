@@ -132,6 +132,8 @@ export interface SnapshotStore {
    * slash. The files were looked at before.
    */
   leftOut(checkpoint: Pick<Checkpoint, 'files'>, paths: string[]): Promise<Map<string, string>>;
+  /** Files that were ignored at this checkpoint, and how they were when a tool first named them later. */
+  firstNamed(checkpoint: Pick<Checkpoint, 'id' | 'files'>, paths: string[]): Promise<Map<string, FileVersion>>;
 
   /** Nobody else captures, restores or prunes while `work` runs. */
   exclusively<T>(purpose: string, waitMs: number, signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T>;

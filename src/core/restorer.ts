@@ -118,7 +118,7 @@ export class Restorer {
     const paths = options.paths ?? [];
     const all = await this.differences(job, facts);
     const only = job.only ? new Set(job.only) : target.files.only && !job.changes ? new Set(target.files.only) : null;
-    const changes = only ? all.filter((change) => only.has(change.path)) : all;
+    const changes = await this.asFirstNamed(job, only ? all.filter((change) => only.has(change.path)) : all);
     if (paths.length > 0) await this.checkPaths(paths, facts, target.files);
     const flags = look || options.keepUserEdits === true;
     const refused = target.origin === null ? [] : await this.store.refusals(changes, true);
@@ -202,6 +202,19 @@ export class Restorer {
       );
     }
     return out;
+  }
+
+  /** An ignored file was left out until a tool named it: as it was then is as near as anybody knows, and it is not deleted. */
+  private async asFirstNamed({ operation, target, only }: PlanJob, changes: FileChange[]): Promise<FileChange[]> {
+    const deletions = changes.filter((change) => change.after === null).map((change) => change.path);
+    if (operation !== 'restore' || only || target.origin !== null || deletions.length === 0) return changes;
+    const first = await this.store.firstNamed(target, deletions);
+    if (first.size === 0) return changes;
+    return changes.flatMap((change) => {
+      const after = change.after ?? first.get(change.path) ?? null;
+      const isSame = after !== null && after.oid === change.before?.oid && after.mode === change.before.mode;
+      return isSame ? [] : [{ ...change, after }];
+    });
   }
 
   /** Nothing that was out then is deleted. What undo and redo delete, the restore had brought. */

@@ -373,16 +373,49 @@ export class GitStore implements SnapshotStore {
   async leftOut({ files }: Pick<Checkpoint, 'files'>, paths: string[]): Promise<Map<string, string>> {
     const out = new Map<string, string>();
     const exclusions = new Exclusions(files.exclude ?? []);
-    const ignored = await this.snapshots.ignoredIn(files.tree, paths, this.config(), (oid) => this.reader.blob(oid));
-    const base = await this.base.read();
-    const byTools = new Set([...(base?.forced ?? []), ...Object.keys(base?.named ?? {})]);
-    for (const path of base?.brought ?? []) byTools.delete(path);
+    const ignored = await this.ignoredAt(files.tree, paths);
+    const byTools = await this.namedByTools();
     for (const path of paths) {
       if (exclusions.why(path) !== null) out.set(path, 'excluded');
       // What an agent's tool named belongs to the workspace's files, ignored or not.
       else if (ignored.has(path) && !byTools.has(path)) out.set(path, 'ignored');
     }
     return out;
+  }
+
+  async firstNamed(
+    { id, files }: Pick<Checkpoint, 'id' | 'files'>,
+    paths: string[],
+  ): Promise<Map<string, FileVersion>> {
+    const out = new Map<string, FileVersion>();
+    const byTools = await this.namedByTools();
+    const named = paths.filter((path) => byTools.has(path));
+    const open = named.length === 0 ? new Set<string>() : await this.ignoredAt(files.tree, named);
+    const later = this.siblings(id).filter((other) => other > id);
+    for (const other of open.size === 0 ? [] : later.sort()) {
+      const [point] = await this.read([other]);
+      if (!point) continue;
+      for (const path of [...open]) {
+        const version = await this.trees.lookup(point.files.tree, path);
+        if (!version) continue;
+        open.delete(path);
+        // Captured before the call that names it; else the agent made it.
+        if (point.trigger === 'tool' && point.cause?.paths.includes(path)) out.set(path, version);
+      }
+      if (open.size === 0) break;
+    }
+    return out;
+  }
+
+  private ignoredAt(tree: string, paths: string[]): Promise<Set<string>> {
+    return this.snapshots.ignoredIn(tree, paths, this.config(), (oid) => this.reader.blob(oid));
+  }
+
+  private async namedByTools(): Promise<Set<string>> {
+    const base = await this.base.read();
+    const named = new Set([...(base?.forced ?? []), ...Object.keys(base?.named ?? {})]);
+    for (const path of base?.brought ?? []) named.delete(path);
+    return named;
   }
 
   secure(tree: string, changes: readonly FileChange[]): Promise<void> {

@@ -147,3 +147,30 @@ describe('what was out is deleted all the same', () => {
     expect((await workspace.undo()).deleted).toEqual(['local.db']);
   });
 });
+
+describe('what a tool named since', () => {
+  it('comes back as it was when it was first named', async () => {
+    const box = sandbox();
+    box.write('.gitignore', '*.db\n');
+    box.write('local.db', 'precious');
+    const workspace = await box.open();
+    const before = await workspace.create({ trigger: 'turn', session, turn });
+    const call = (id: string, path: string): Promise<unknown> =>
+      workspace.create({
+        ...{ trigger: 'tool', session, turn, automatic: true },
+        ...{ paths: [path], cause: { tool: 'write', callId: id, paths: [path] } },
+      });
+    await call('1', 'local.db');
+    box.write('local.db', 'broken');
+    await call('2', 'made.db');
+    box.write('made.db', 'made by the agent');
+    await workspace.create({ trigger: 'idle', session, turn });
+    const result = await workspace.restore(before.id);
+    expect([result.restored, result.deleted, result.skipped]).toEqual([['local.db'], ['made.db'], []]);
+    expect(content(box, 'local.db')).toBe('precious');
+    await workspace.undo();
+    expect([content(box, 'local.db'), content(box, 'made.db')]).toEqual(['broken', 'made by the agent']);
+    await workspace.redo();
+    expect(content(box, 'local.db')).toBe('precious');
+  });
+});
