@@ -46,6 +46,8 @@ export interface WorkspaceApi {
   stat(reference: string, path: string): Promise<{ size: number; kind: 'file' | 'link' | 'folder' } | null>;
 
   plan(reference: string, options?: PlanOptions): Promise<RestorePlan>;
+  /** What `restore` refuses for while an agent works, told before anybody is asked: throws `session-busy`. */
+  refuseAtWork(reference: string, options?: RestoreOptions): Promise<void>;
   restore(reference: string, options?: RestoreOptions): Promise<RestoreResult>;
   undo(options?: RestoreOptions): Promise<RestoreResult>;
   redo(options?: RestoreOptions): Promise<RestoreResult>;

@@ -134,7 +134,9 @@ export function programApi(open: () => Promise<WorkspaceApi>): CheckpointsApi {
     diff: (from, to, options) => call((opened) => opened.diff(from, to, options)),
     canRestore: async (reference, options = {}) => {
       try {
-        const plan = await (await workspace()).plan(reference, planOptions(options));
+        const opened = await workspace();
+        const plan = await opened.plan(reference, planOptions(options));
+        await opened.refuseAtWork(reference, options);
         if (plan.massDelete && !options.allowMassDelete)
           return { valid: false, reason: 'mass-delete', message: 'It would delete more than a third of the files' };
         return { valid: true, plan };
