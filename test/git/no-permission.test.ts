@@ -104,16 +104,16 @@ describe('a path that may not be changed', () => {
 
 describe('what the file system says', () => {
   const failure = (code: string, path: string, dest?: string): unknown =>
-    storeFailure(Object.assign(new Error(code), { code, errno: -1, path, dest }), '/store/ws', '/work');
+    storeFailure(Object.assign(new Error(code), { code, errno: -1, path, dest }), '/store/ws', '/project');
   const reason = (error: unknown): string =>
     CheckpointsError.is(error) ? `${error.reason}: ${error.message}` : 'none';
 
   it('is about the store or about the workspace, as its path tells', () => {
     expect(reason(failure('ENOSPC', '/store/ws/x'))).toBe('disk-full: The disk of the store is full (/store/ws).');
-    expect(reason(failure('ENOSPC', '/work/x'))).toBe('disk-full: The disk of the workspace is full (/work).');
-    expect(reason(failure('EACCES', '/store/ws/x', '/work/x'))).toMatch(/^workspace-readonly: /);
+    expect(reason(failure('ENOSPC', '/project/x'))).toBe('disk-full: The disk of the workspace is full (/project).');
+    expect(reason(failure('EACCES', '/store/ws/x', '/project/x'))).toMatch(/^workspace-readonly: /);
     expect(reason(failure('EROFS', '/store/ws/x'))).toMatch(/^store-readonly: /);
     expect(reason(failure('EACCES', '/workshop/x'))).toMatch(/^store-readonly: /);
-    expect(reason(failure('EIO', '/work/x'))).toBe('none');
+    expect(reason(failure('EIO', '/project/x'))).toBe('none');
   });
 });

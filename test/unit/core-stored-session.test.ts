@@ -23,7 +23,7 @@ describe('a session that came with its checkpoint', () => {
     session: { id: 'ses_1', messageId: 'msg_2', messageCount: 2, title: null, parent: null },
   });
   const plan = (generation: 'v1' | 'v2', stored: StoredSession | null): Promise<unknown> =>
-    new GatewayConversation('/work', () => Promise.resolve(without(generation)), {
+    new GatewayConversation('/project', () => Promise.resolve(without(generation)), {
       read: () => Promise.resolve(stored),
     }).plan(target);
   const kept = (messages: string[]): StoredSession => ({

@@ -120,7 +120,7 @@ describe('what a backup did', () => {
       id: 'ses_1',
       title: 'One',
       projectId: 'p',
-      directory: '/work',
+      directory: '/project',
       parentId: null,
       generation: 'v1',
       deleted: false,

@@ -12,7 +12,7 @@ const rootWith = (held: Record<string, string[]>): Place => ({
   api: {
     stat: async (checkpoint, path) => (held[checkpoint]?.includes(path) === true ? { kind: 'file', size: 1 } : null),
   },
-  toUri: (path) => uri(`/work/${path}`),
+  toUri: (path) => uri(`/project/${path}`),
 });
 
 describe('the sides of a diff', () => {
@@ -20,7 +20,7 @@ describe('the sides of a diff', () => {
     ['a file', snapshotUri, false],
     ['a file that is not there', nothingUri, true],
   ])('keep checkpoint and address: %s', (_, side, empty) => {
-    for (const file of [uri('/work/a.ts'), uri('/share/x.ts', 'server')]) {
+    for (const file of [uri('/project/a.ts'), uri('/share/x.ts', 'server')]) {
       const place = parseSnapshotUri(side('cp_1', file));
       expect(place).toMatchObject({ checkpoint: 'cp_1', empty });
       expect(partsOf(place.file)).toEqual(partsOf(file));
@@ -31,20 +31,20 @@ describe('the sides of a diff', () => {
     const root = rootWith({ cp_1: ['a.ts'] });
     const places = await Promise.all(['a.ts', 'b.ts'].map((path) => sideOf(root, 'cp_1', path)));
     expect(places.map(parseSnapshotUri)).toMatchObject([
-      { checkpoint: 'cp_1', empty: false, file: { path: '/work/a.ts' } },
-      { checkpoint: 'cp_1', empty: true, file: { path: '/work/b.ts' } },
+      { checkpoint: 'cp_1', empty: false, file: { path: '/project/a.ts' } },
+      { checkpoint: 'cp_1', empty: true, file: { path: '/project/b.ts' } },
     ]);
   });
 
   it.each([
-    ['changed', { path: 'new.ts' }, { cp_1: ['new.ts'], cp_2: ['new.ts'] }, '/work/new.ts', false],
-    ['renamed', { path: 'new.ts', from: 'old.ts' }, { cp_1: ['old.ts'], cp_2: ['new.ts'] }, '/work/old.ts', false],
-    ['added', { path: 'new.ts' }, { cp_1: [], cp_2: ['new.ts'] }, '/work/new.ts', true],
+    ['changed', { path: 'new.ts' }, { cp_1: ['new.ts'], cp_2: ['new.ts'] }, '/project/new.ts', false],
+    ['renamed', { path: 'new.ts', from: 'old.ts' }, { cp_1: ['old.ts'], cp_2: ['new.ts'] }, '/project/old.ts', false],
+    ['added', { path: 'new.ts' }, { cp_1: [], cp_2: ['new.ts'] }, '/project/new.ts', true],
   ])('begin with what the file was before: %s', async (_, change, held, path, empty) => {
     const sides = await previousSides(rootWith(held), record('cp_2'), record('cp_1'), change);
     expect(sides.map(parseSnapshotUri)).toMatchObject([
       { checkpoint: 'cp_1', empty, file: { path } },
-      { checkpoint: 'cp_2', empty: false, file: { path: '/work/new.ts' } },
+      { checkpoint: 'cp_2', empty: false, file: { path: '/project/new.ts' } },
     ]);
   });
 

@@ -42,7 +42,7 @@ const fake = vi.hoisted(() => {
 });
 vi.mock('vscode', () => fake);
 
-const file = uri('/work/a.ts');
+const file = uri('/project/a.ts');
 const checkpoint = snapshotUri('cp_1', file);
 const diff = new fake.TabInputTextDiff(checkpoint, file);
 

@@ -77,16 +77,16 @@ describe('pathMatcher', () => {
 
 describe('relativePath', () => {
   it.each([
-    ['/work/a.ts', 'a.ts'],
-    ['/work/src/a.ts', 'src/a.ts'],
-    ['/work/..foo', '..foo'],
-    ['/work/..foo/a.ts', '..foo/a.ts'],
-    ['/work/...', '...'],
-    ['/work', undefined],
+    ['/project/a.ts', 'a.ts'],
+    ['/project/src/a.ts', 'src/a.ts'],
+    ['/project/..foo', '..foo'],
+    ['/project/..foo/a.ts', '..foo/a.ts'],
+    ['/project/...', '...'],
+    ['/project', undefined],
     ['/', undefined],
     ['/other/a.ts', undefined],
     ['/workshop/a.ts', undefined],
   ])('%s', (file, expected) => {
-    expect(relativePath('/work', file)).toBe(expected);
+    expect(relativePath('/project', file)).toBe(expected);
   });
 });

@@ -35,7 +35,7 @@ const fake = vi.hoisted(() => {
 });
 vi.mock('vscode', () => fake.vscode);
 
-const file = uri('/work/new.ts');
+const file = uri('/project/new.ts');
 const { window, TabInputTextDiff } = fake.vscode;
 
 describe('“Restore This File” in a diff', () => {
