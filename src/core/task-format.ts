@@ -1,6 +1,6 @@
 import { CheckpointsError } from './errors';
 import type { Checkpoint, TaskState } from './model';
-import { listFields, readTask } from './task';
+import { isStatus, listFields, readTask, taskStatuses } from './task';
 
 /** `checkpoint.json` and `checkpoint-history.json` of `.opencode/state`: version 2, which other tools read and write, too. */
 
@@ -52,6 +52,20 @@ export function fromStateFile(value: unknown, fallbackTime: string): { live: Liv
   return { live: { task, updatedAt: Number.isNaN(time) ? fallbackTime : new Date(time).toISOString() }, warnings };
 }
 
+/**
+ * The older plugin stored whatever status its agent made up. A save of ours refuses such a word; of what it saved then, the rest is worth more than the
+ * word, which is left out and named.
+ */
+export function withKnownStatus(value: unknown): { value: unknown; warnings: string[] } {
+  const { status: outer, task, ...rest } = (value ?? {}) as { status?: unknown; task?: unknown };
+  const { status = outer, ...others } = (task ?? {}) as { status?: unknown };
+  if (typeof status !== 'string' || status === '' || isStatus(status)) return { value, warnings: [] };
+  return {
+    value: task === undefined || task === null ? rest : { ...rest, task: others },
+    warnings: [`The status ${JSON.stringify(status)} was left out: it is none of ${taskStatuses.join(', ')}.`],
+  };
+}
+
 /** `entries` oldest first, as in the file. */
 export function toHistoryFile(entries: readonly HistoryEntry[]): { snapshots: unknown[] } {
   return {
@@ -75,7 +89,9 @@ export function fromHistoryFile(value: unknown): { entries: HistoryEntry[]; warn
     try {
       if (typeof name !== 'string' || Number.isNaN(time))
         throw new CheckpointsError('invalid-argument', 'It has no name or no time.');
-      entries.push({ name, savedAt: new Date(time).toISOString(), task: readTask(data).task });
+      const known = withKnownStatus(data);
+      entries.push({ name, savedAt: new Date(time).toISOString(), task: readTask(known.value).task });
+      for (const warning of known.warnings) warnings.push(`Snapshot ${i + 1} of the history: ${warning}`);
     } catch (error) {
       if (!CheckpointsError.is(error, 'invalid-argument')) throw error;
       warnings.push(`Snapshot ${i + 1} of the history cannot be read: ${error.message}`);

@@ -132,12 +132,13 @@ function readField(field: string, value: unknown, clamped: Clamp[]): unknown {
   return plainJson(value, field, 0);
 }
 
+export function isStatus(value: unknown): value is TaskStatus {
+  return taskStatuses.some((status) => status === value);
+}
+
 function readStatus(value: unknown): TaskStatus | '' {
-  if (value === '') return '';
-  const found = taskStatuses.find((status) => status === value);
-  if (!found)
-    throw refused(`status is one of ${taskStatuses.join(', ')}, not ${JSON.stringify(value) ?? kind(value)}.`);
-  return found;
+  if (value === '' || isStatus(value)) return value;
+  throw refused(`status is one of ${taskStatuses.join(', ')}, not ${JSON.stringify(value) ?? kind(value)}.`);
 }
 
 function readText(field: string, value: unknown, limit: number, clamped: Clamp[]): string {

@@ -25,7 +25,7 @@ export async function readS1(file: string, root: string, named: boolean, wasm: W
     if (existsSync(database + other))
       found.problems.push({
         item: database + other,
-        message: 'A change was not finished: the newest rows may be missing.',
+        message: `A change was not finished: the newest rows may be missing. \`sqlite3 ${database} .tables\` finishes it; import again then.`,
       });
   for (const row of rows) readRow(row, root, named, found);
   return found;

@@ -5,7 +5,15 @@ import { importedSave } from '../core/imported-task';
 import type { Checkpoint } from '../core/model';
 import { taskKey } from '../core/task';
 import { stateFiles } from '../core/task-files';
-import { fromHistoryFile, fromStateFile, isSave, savedAt, snapshotName, type HistoryEntry } from '../core/task-format';
+import {
+  fromHistoryFile,
+  fromStateFile,
+  isSave,
+  savedAt,
+  snapshotName,
+  withKnownStatus,
+  type HistoryEntry,
+} from '../core/task-format';
 import { alreadyHere, nothingFound, type Found } from './model';
 
 /** Tells our own exports, which lie in the same place, from what another program wrote there. */
@@ -54,9 +62,10 @@ async function entriesOf(file: string, found: Found, isOurs: IsOurs): Promise<Hi
 
 async function liveOf(file: string, found: Found, isOurs: IsOurs): Promise<HistoryEntry | null> {
   return guarded<HistoryEntry | null>(file, found, isOurs, null, (value) => {
-    const { live, warnings } = fromStateFile(value, '');
+    const known = withKnownStatus(value);
+    const { live, warnings } = fromStateFile(known.value, '');
     if (live.updatedAt === '') throw new CheckpointsError('invalid-argument', 'It does not say when it was saved.');
-    for (const message of warnings) found.problems.push({ item: file, message });
+    for (const message of [...known.warnings, ...warnings]) found.problems.push({ item: file, message });
     return { name: `auto-${Date.parse(live.updatedAt)}`, savedAt: live.updatedAt, task: live.task };
   });
 }

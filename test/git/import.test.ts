@@ -225,7 +225,7 @@ describe('task state files', () => {
       { name: 'start', savedAt: t(2), data: state('second', t(2)) },
       { name: 'auto-1759999999999', savedAt: t(3), data: state('third', t(3)) },
       { name: 'broken', savedAt: 'sometime', data: state('x', t(3)) },
-      { name: 'bogus', savedAt: t(4), data: state('y', t(4), { task: { status: 'bogus' } }) },
+      { name: 'bogus', savedAt: t(4), data: state('y', t(4), { task: { title: 'y', status: 'bogus' } }) },
     ];
     put(join(folder, 'checkpoint-history.json'), JSON.stringify({ snapshots }));
   };
@@ -237,13 +237,14 @@ describe('task state files', () => {
     old(join(folder, '.opencode/state'));
     const report = await run(workspace, { from: 's2', path: folder });
     expect(report.problems.map(({ message }) => message)).toEqual([
-      expect.stringContaining('Snapshot 4'),
-      expect.stringContaining('Snapshot 5'),
+      expect.stringContaining('Snapshot 4 of the history cannot be read'),
+      expect.stringContaining('Snapshot 5 of the history: The status "bogus" was left out'),
     ]);
     const list = await workspace.list();
     const told = list.map(({ name, title, createdAt, task }) => [name, title, createdAt, task?.title]);
     expect(told).toEqual([
       [null, 'Task: now', t(5), 'now'],
+      ['bogus', 'bogus', t(4), 'y'],
       [null, 'Task: third', t(3), 'third'],
       ['start', 'start', t(2), 'second'],
       ['start', 'start', t(1), 'first'],
@@ -251,7 +252,19 @@ describe('task state files', () => {
     expect(list.every(({ files, trigger }) => files.only?.length === 0 && trigger === 'import')).toBe(true);
     const again = await run(workspace, { from: 's2', path: join(folder, '.opencode/state/checkpoint.json') });
     expect(again.imported).toEqual([]);
-    expect(again.skipped).toHaveLength(4);
+    expect(again.skipped).toHaveLength(5);
+  });
+
+  it('may have a status that an agent made up', async () => {
+    const workspace = await started(sandbox());
+    const folder = join(workspace.root, '.opencode/state');
+    put(
+      join(folder, 'checkpoint.json'),
+      JSON.stringify(state('now', t(5), { task: { title: 'now', status: 'soon' } })),
+    );
+    const { imported, problems } = await run(workspace, { from: 's2', path: folder });
+    expect(imported.map(({ title }) => title)).toEqual(['Task: now']);
+    expect(problems[0]?.message).toContain('"soon" was left out');
   });
 
   it('restore the task alone', async () => {
@@ -283,7 +296,7 @@ describe('task state files', () => {
     old(folder);
     put(join(folder, 'checkpoint.json'), '{"version": 2, "task"');
     const { imported, problems } = await run(workspace, { from: 's2', path: folder });
-    expect(imported).toHaveLength(3);
+    expect(imported).toHaveLength(4);
     expect(problems[2]?.item).toBe(join(folder, 'checkpoint.json'));
     rmSync(join(folder, 'checkpoint.json'));
     put(join(folder, 'checkpoint-history.json'), '{}');

@@ -103,13 +103,23 @@ describe('checkpoint-history.json', () => {
       snapshots: [
         null,
         { name: 1 },
-        { name: 'x', savedAt: time, data: { status: 'bogus' } },
+        { name: 'x', savedAt: time, data: { notes: 'no list' } },
         toHistoryFile([entry]).snapshots[0],
       ],
     };
     const { entries, warnings } = fromHistoryFile(file);
     expect(entries).toEqual([entry]);
     expect(warnings).toHaveLength(3);
+  });
+
+  it.each([
+    { status: 'bogus', title: 'kept' },
+    { version: 2, task: { status: 'bogus', title: 'kept' } },
+    { version: 2, status: 'done', task: { status: 'bogus', title: 'kept' } },
+  ])('%j loses its made-up status alone, and says so', (data) => {
+    const { entries, warnings } = fromHistoryFile({ snapshots: [{ name: 'x', savedAt: time, data }] });
+    expect(entries).toEqual([{ name: 'x', savedAt: time, task: { title: 'kept' } }]);
+    expect(warnings).toEqual([expect.stringMatching(/Snapshot 1 of the history: The status "bogus" was left out/)]);
   });
 
   it.each([{}, [], null, 'x', { snapshots: {} }])('%j is none', (file) => {
