@@ -1,8 +1,10 @@
 import { spawn } from 'node:child_process';
-import { copyFile, mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
+import { installPlugin, pluginFileName } from '../../src/opencode/plugin-install';
+import { isolatedEnv } from '../rig/opencode-config';
 import { endAll } from '../run/processes.mjs';
 import { configuredModel, startAgent, type Agent } from './agent';
 import { openDesktop, serveEditor, type Editor } from './editor';
@@ -39,11 +41,14 @@ function watch(checkout: string, home: string, stateFile: string): void {
   spawn(process.execPath, [script, home, stateFile], { detached: true, stdio: ['pipe', 'ignore', 'ignore'] });
 }
 
-async function installPlugin(built: string, workspace: string): Promise<void> {
-  const folder = join(workspace, '.opencode', 'plugins');
-  await mkdir(folder, { recursive: true });
-  await copyFile(built, join(folder, 'opencode-checkpoints.js'));
+/** As a user does it: VS Code then knows the plugin, and offers no other. Of the user's own configuration nothing is touched. */
+async function putPlugin(bundle: string, { checkout }: DemoOptions, root: string, home: string): Promise<void> {
+  const { version } = JSON.parse(await readFile(join(checkout, 'package.json'), 'utf8')) as { version: string };
+  await installPlugin('project', { bundle, version, root, env: isolatedEnv(home) });
 }
+
+const hasPlugin = (folder: string | undefined): boolean =>
+  folder !== undefined && existsSync(join(folder, '.opencode', 'plugins', pluginFileName));
 
 function describeModel(scripted: boolean, configured: string | undefined): string {
   if (!scripted) return `your own model (${configured})`;
@@ -61,7 +66,11 @@ function announce(options: DemoOptions, editor: Editor, agent: Agent, model: str
     `  Agent   OpenCode ${agent.version} with ${model}`,
     ...(own ? [] : [`  Play    Terminal > Run Task… > "Ask the agent: ${prompts.refactor}"`]),
     `  ${own ? 'Play' : 'or  '}    npm run demo:prompt -- "${example}"     (in another terminal)`,
-    ...(plugin ? [] : ['  Note    OpenCode has no checkpoint plugin here: make checkpoints by hand']),
+    ...(plugin || hasPlugin(options.folder)
+      ? []
+      : [
+          '  Note    OpenCode makes no checkpoints by itself here. Press "Install OpenCode Plugin" in the view, stop and start again',
+        ]),
     `  Stop    Ctrl+C${own ? '' : ' (the demo workspace is removed)'}`,
     '',
   ];
@@ -83,7 +92,7 @@ export async function runDemo(options: DemoOptions, stopped: Promise<void>): Pro
     const built = join(options.checkout, 'dist', 'opencode-plugin.js');
     const plugin = !own && existsSync(built);
     if (!own) await makeDemoProject(workspace, ask, plugin);
-    if (plugin) await installPlugin(built, workspace);
+    if (plugin) await putPlugin(built, options, workspace, home);
     await writeAsk(join(home, 'bin'), ask);
     const configured = await configuredModel(workspace, process.env);
     const scripted = options.scripted || configured === undefined;

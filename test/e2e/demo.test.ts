@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { installedPlugin } from '../../src/opencode/plugin-install';
 import { Workbench, launchBrowser } from '../rig/browser';
 import { cacheRoot, locate } from '../rig/install.mjs';
 import { until } from '../rig/opencode-process';
@@ -68,6 +69,17 @@ describe('the demo', () => {
   it('shows the read me with the story', async () => {
     await workbench.webview('text=made to be changed by an agent');
     await workbench.screenshot('demo-readme');
+  });
+
+  it('has the plugin as a user would have it: VS Code knows it, and offers none', async () => {
+    const checkout = dirname(dirname(dirname(start)));
+    const { version } = JSON.parse(await readFile(join(checkout, 'package.json'), 'utf8')) as { version: string };
+    const bundle = join(checkout, 'dist', 'opencode-plugin.js');
+    const plugin = await installedPlugin('project', { bundle, version, root: workspace });
+    expect(plugin).toMatchObject({ version, outdated: false });
+    await workbench.openContainer('Checkpoints');
+    await workbench.page.getByText('No checkpoints yet').waitFor();
+    await workbench.screenshot('demo-welcome');
   });
 
   it('lets a task ask the agent, who edits files', async () => {
