@@ -1,3 +1,4 @@
+import type { BackupTrouble } from '../backup/api';
 import { CheckpointsError, type Reason } from '../core/errors';
 import type { RecoveryReport } from '../core/ports';
 import { UsageError } from './usage';
@@ -52,6 +53,23 @@ export const waysOut: Record<CliReason, string> = {
   internal: 'This is a fault of opencode-checkpoints, not of yours. Set OPENCODE_CHECKPOINTS_DEBUG=1 to see where.',
 };
 
+/** For every trouble of a backup the way out: they are too different for one. */
+export const backupWaysOut: Record<BackupTrouble, string> = {
+  off: waysOut['no-backup'],
+  'destination-missing':
+    'Connect the drive, or name another folder. Where that backup is gone for good, `opencode-checkpoints backup run --init` begins a new one.',
+  'destination-full': 'Free some space there, or name another folder.',
+  'destination-read-only': 'Make the folder writable, or name another one.',
+  'destination-locked': 'Another program holds some files there. Try again in a moment.',
+  busy: 'Another process is at it; what changed meanwhile is saved next.',
+  server: 'Start OpenCode, or name a running server with `--server URL`.',
+  incomplete: 'The others were saved. Run it again for these.',
+  failed: '`sync.log` in the folder tells what happened; `opencode-checkpoints backup verify` reads every file.',
+};
+
+const isTrouble = (value: unknown): value is BackupTrouble =>
+  typeof value === 'string' && Object.hasOwn(backupWaysOut, value);
+
 /** Said before anything else, since files may have changed without anybody's asking. */
 export function recoverySentence({ outcome, restored, deleted, kept, forkMissing }: RecoveryReport): string {
   const fork = forkMissing
@@ -78,12 +96,16 @@ export const sentence = (text: string): string => (/[.!?…:]$/.test(text.trim()
 
 export function complain(error: unknown): Complaint {
   if (error instanceof UsageError) return { reason: 'usage', message: sentence(error.message), wayOut: error.wayOut };
-  if (error instanceof CheckpointsError)
+  if (error instanceof CheckpointsError) {
+    const trouble = error.reason === 'backup-failed' ? error.details?.['trouble'] : undefined;
     return {
       reason: error.reason,
       message: sentence(error.message),
-      wayOut: waysOut[error.reason],
+      wayOut: isTrouble(trouble)
+        ? `Nothing that was saved is harmed. ${backupWaysOut[trouble]}`
+        : waysOut[error.reason],
     };
+  }
   const message = error instanceof Error ? error.message : String(error);
   return { reason: 'internal', message: sentence(message || 'An unexpected error'), wayOut: waysOut.internal };
 }

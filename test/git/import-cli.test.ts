@@ -117,7 +117,7 @@ describe('import --from', () => {
     expect(ran.code).toBe(0);
     expect(ran.stdout).toMatch(/MADE\s+ID\s+TITLE/);
     expect(ran.stdout).toContain('old one');
-    expect(ran.stdout).toContain('2 imported, 0 left out, 1 problems.');
+    expect(ran.stdout).toContain('2 imported, 0 left out, 1 problem.');
     expect((await desk.run(['doctor'])).stderr).not.toContain(offer);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { complain, waysOut } from '../../src/cli/sentences';
+import { backupWaysOut, complain, waysOut } from '../../src/cli/sentences';
 import { CheckpointsError, reasons } from '../../src/core/errors';
 
 describe('sentences of the command line', () => {
@@ -7,15 +7,26 @@ describe('sentences of the command line', () => {
     expect(Object.keys(waysOut).sort()).toEqual([...reasons, 'usage', 'internal'].sort());
   });
 
-  it.each(Object.entries(waysOut))('%s: the way out is a whole sentence', (_reason, text) => {
-    expect(text).toMatch(/^[A-Z`].{10,}[.]$/s);
-  });
+  it.each([...Object.entries(waysOut), ...Object.entries(backupWaysOut)])(
+    '%s: the way out is a whole sentence',
+    (_reason, text) => {
+      expect(text).toMatch(/^[A-Z`].{10,}[.]$/s);
+    },
+  );
 
   it('names only commands and flags that exist', async () => {
     const { parse } = await import('../../src/cli/parse');
-    const words = Object.values(waysOut).flatMap((text) => [...text.matchAll(/`opencode-checkpoints ([a-z-]+)/g)]);
+    const all = [...Object.values(waysOut), ...Object.values(backupWaysOut)];
+    const words = all.flatMap((text) => [...text.matchAll(/`opencode-checkpoints ([a-z-]+)/g)]);
     expect(words.length).toBeGreaterThan(5);
     for (const [, command] of words) expect(parse([command ?? '', '--help']).kind).toBe('answer');
+  });
+
+  it('tells whoever lost a backup how to begin anew, and nobody else', () => {
+    const lost = (trouble: string) => complain(new CheckpointsError('backup-failed', 'x', { details: { trouble } }));
+    expect(lost('destination-missing').wayOut).toContain('backup run --init');
+    expect(lost('destination-full').wayOut).not.toContain('--init');
+    expect(lost('toString').wayOut).toBe(waysOut['backup-failed']);
   });
 
   it('gives each message one full stop', () => {

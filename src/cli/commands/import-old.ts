@@ -10,6 +10,7 @@ import type { Invocation, Opened, Reply } from '../command';
 import type { Output } from '../output';
 import { table } from '../table';
 import { when } from '../views/checkpoint';
+import { plural } from '../views/plural';
 import { visible } from '../visible';
 
 /** In a build it lies beside the bundle. */
@@ -105,7 +106,7 @@ function reportView({ imported, skipped, problems, dryRun }: ImportReport, outpu
     rows.length === 0 ? '' : table(head, rows, { width: output.width, header: style.bold }),
     ...skipped.map(({ item, reason }) => `${style.dim('left out')}  ${visible(item)}: ${visible(reason)}\n`),
     ...problems.map(({ item, message }) => `${style.yellow('problem ')}  ${visible(item)}: ${visible(message)}\n`),
-    `${imported.length} ${dryRun ? 'to import' : 'imported'}, ${skipped.length} left out, ${problems.length} problems.\n`,
+    `${imported.length} ${dryRun ? 'to import' : 'imported'}, ${skipped.length} left out, ${plural(problems.length, 'problem')}.\n`,
   ].join('');
 }
 
@@ -122,4 +123,4 @@ export async function oldDataNote(workspace: Opened['workspace'], again: boolean
 }
 
 const offerLine = ({ from, count, path: place }: Offer): string =>
-  `${count} ${from === 's4' ? 'sessions' : 'checkpoints'} of ${sourceNames[from]} can be imported from ${place}: \`opencode-checkpoints import --from ${from}\``;
+  `${plural(count, from === 's4' ? 'session' : 'checkpoint')} of ${sourceNames[from]} can be imported from ${place}: \`opencode-checkpoints import --from ${from}\``;

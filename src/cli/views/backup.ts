@@ -1,6 +1,7 @@
 import type { BackupReport, BackupStatus, RestorePreview, SessionRestoreReport, VerifyReport } from '../../backup/api';
 import { globalConfigPath } from '../../core/config';
 import type { Output } from '../output';
+import { backupWaysOut } from '../sentences';
 import { table } from '../table';
 import { visible } from '../visible';
 import { when } from './checkpoint';
@@ -19,7 +20,12 @@ export function reportView(report: BackupReport, { style }: Output): string {
     : [`${style.green('Saved')} to ${visible(path)} in ${(durationMs / 1000).toFixed(1)} s: ${counts}.`];
   if (kept > 0) lines.push(`${plural(kept, 'session')} of the backup not on this server: kept.`);
   for (const { id, message } of failed) lines.push(`${style.red('failed')}  ${id}  ${visible(message)}`);
-  if (problem) lines.push(`${style.red('problem')} ${visible(problem.message)} (${problem.trouble})`, `${counts}.`);
+  if (problem)
+    lines.push(
+      `${style.red('problem')} ${visible(problem.message)} (${problem.trouble})`,
+      backupWaysOut[problem.trouble],
+      `${counts}.`,
+    );
   return `${lines.join('\n')}\n`;
 }
 
@@ -45,7 +51,7 @@ export function statusView(status: BackupStatus, { style }: Output): string {
   const lines = rows.map(([label, value]) => `${style.dim(label.padEnd(10))}${visible(value)}\n`).join('');
   const { problem } = status;
   return problem
-    ? `${lines}${style.red('problem'.padEnd(10))}${visible(problem.message)} (${problem.trouble})\n`
+    ? `${lines}${style.red('problem'.padEnd(10))}${visible(problem.message)} (${problem.trouble})\n${' '.repeat(10)}${backupWaysOut[problem.trouble]}\n`
     : lines;
 }
 
