@@ -14,8 +14,9 @@ export interface OpenOptions {
   server?: string;
 }
 
-/** The checkpoints of one workspace, for Node programs: the same API as the VS Code extension's `activate` returns. */
-export async function openWorkspace(options: OpenOptions): Promise<CheckpointsApi> {
+/** The checkpoints of one workspace, for Node programs: the same API as the VS Code extension's `activate` returns. A text is the folder. */
+export async function openWorkspace(given: string | OpenOptions = '.'): Promise<CheckpointsApi> {
+  const options: OpenOptions = typeof given === 'string' ? { directory: given } : given;
   const globals = { cwd: options.directory, server: options.server ?? null };
   let connection: Sessions | null = null;
   const api = programApi(async () => {

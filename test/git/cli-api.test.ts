@@ -16,6 +16,7 @@ const story = `
 import { writeFileSync } from 'node:fs';
 const root = process.argv[2];
 const checkpoints = await openWorkspace({ directory: root });
+const byName = await openWorkspace(root);
 const seen = [];
 for (const event of ['created', 'restored', 'deleted', 'pruned']) checkpoints.on(event, ({ ids }) => seen.push([event, ids.length > 0]));
 checkpoints.on('error', (error) => seen.push(['error', error.reason]));
@@ -25,6 +26,7 @@ const named = await checkpoints.save({ name: 'second', description: 'd', metadat
 writeFileSync(root + '/a.txt', 'two\\n');
 const out = {
   root: where.root,
+  same: (await byName.initialize()).root === where.root,
   get: (await checkpoints.get('first')).id === saved.id,
   none: await checkpoints.get('nope'),
   list: (await checkpoints.list({ limit: 1 }))[0].id === named.id,
@@ -39,6 +41,7 @@ const out = {
   deleted: (await checkpoints.delete('second')).length,
   count: (await checkpoints.stats()).checkpoints,
 };
+await byName.close();
 await checkpoints.close();
 console.log(JSON.stringify({ ...out, seen }));
 `;
@@ -64,6 +67,7 @@ describe('the API for Node programs', () => {
     const { seen, ...out } = JSON.parse(ran.stdout) as { seen: Array<[string, unknown]> } & Record<string, unknown>;
     expect(out).toEqual({
       root: desk.root,
+      same: true,
       get: true,
       none: null,
       list: true,
