@@ -81,6 +81,17 @@ describe('doctor', () => {
       expect(problem.repaired).toBe(false);
     }
     expect(made.id).toBeTruthy();
+    expect((await desk.run(['doctor'])).stdout).toContain('`opencode-checkpoints doctor --repair`');
+    expect((await desk.run(['doctor', '--repair'])).stdout).toContain('What is left cannot be mended');
+  });
+
+  it('says that a setting is to be corrected, and does not promise to do it', async () => {
+    await create('one');
+    desk.write({ '.opencode/checkpoints.json': '{"maxFileSize": "much"}' });
+    const { stdout } = await desk.run(['doctor']);
+    expect(stdout).toContain('bad value for "maxFileSize"');
+    expect(stdout).toContain('Correct these settings');
+    expect(stdout).not.toContain('--repair');
   });
 
   it.each(['', '{"root": 1}', '{ "root": "/so'])(

@@ -51,7 +51,7 @@ export function registerStoreCommands(program: Command, select: Select): void {
       const { examineStoreFiles } = await import('../../git/store-file');
       const damaged = await examineStoreFiles(invocation.globals.cwd, { repair: repair ?? false });
       if (damaged.some((problem) => !problem.repaired))
-        return { json: { problems: damaged }, text: (output) => problemsView(damaged, output) };
+        return { json: { problems: damaged }, text: (output) => problemsView(damaged, repair, output) };
       const { workspace, recovered } = await invocation.openAll({ examines: true, reads: true });
       invocation.output.progress('Examining…');
       const found = await workspace.doctor({ repair: repair ?? false });
@@ -60,7 +60,7 @@ export function registerStoreCommands(program: Command, select: Select): void {
       const problems = [...damaged, ...before, ...found];
       const note = invocation.globals.json ? null : await oldDataNote(workspace, true);
       if (note !== null) invocation.output.note(note);
-      return { json: { problems }, text: (output) => problemsView(problems, output) };
+      return { json: { problems }, text: (output) => problemsView(problems, repair, output) };
     },
   });
 }
@@ -94,12 +94,22 @@ function statsView(stats: Stats, output: Output): string {
   return `${head}\n${body}`;
 }
 
-function problemsView(problems: Problem[], output: Output): string {
+function problemsView(problems: Problem[], repair: boolean | undefined, output: Output): string {
   if (problems.length === 0) return 'All is well.\n';
-  return problems
-    .map(({ reason, message, repaired }) => {
-      const mark = repaired ? output.style.green('repaired') : output.style.red('problem ');
-      return `${mark}  ${visible(message)} ${output.style.dim(`(${reason})`)}\n`;
-    })
-    .join('');
+  const rows = problems.map(({ reason, message, repaired }) => {
+    const mark = repaired ? output.style.green('repaired') : output.style.red('problem ');
+    return `${mark}  ${visible(message)} ${output.style.dim(`(${reason})`)}\n`;
+  });
+  const open = problems.filter(({ repaired }) => !repaired);
+  const [settings, others] = [open.filter(isSetting), open.filter((problem) => !isSetting(problem))];
+  if (settings.length > 0) rows.push('Correct these settings in their files: until then they have their defaults.\n');
+  if (others.length > 0)
+    rows.push(
+      repair
+        ? 'What is left cannot be mended from here; checkpoints that are not named are whole.\n'
+        : '`opencode-checkpoints doctor --repair` mends what can be mended.\n',
+    );
+  return rows.join('');
 }
+
+const isSetting = ({ reason }: Problem): boolean => reason === 'config';
