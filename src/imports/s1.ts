@@ -2,12 +2,13 @@ import { existsSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import path from 'node:path';
+import { CheckpointsError } from '../core/errors';
 import type { ImportedCheckpoint } from '../core/imported';
 import type { SessionAnchor } from '../core/model';
 import { usableName } from '../core/titles';
 import type { WasmSource } from '../index/sqlite';
 import { belongsElsewhere } from './belonging';
-import { nothingFound, type Found } from './model';
+import { nothingFound, type Found, type ImportProblem } from './model';
 import { readRows, type Row } from './s1-database';
 
 /** Hard-coded in that plugin, whatever XDG says. */
@@ -19,16 +20,22 @@ const lastTime = 8_640_000_000_000_000;
 /** Bookmarks in conversations: a name, a count of messages, no files. */
 export async function readS1(file: string, root: string, named: boolean, wasm: WasmSource): Promise<Found> {
   const database = (await stat(file)).isDirectory() ? path.join(file, 'checkpoints.db') : file;
-  const { rows, problems } = await readRows(await readFile(database), database, wasm);
-  const found: Found = { ...nothingFound(), problems };
-  for (const other of ['-journal', '-wal'])
-    if (existsSync(database + other))
-      found.problems.push({
-        item: database + other,
-        message: `A change was not finished: the newest rows may be missing. \`sqlite3 ${database} .tables\` finishes it; import again then.`,
-      });
+  const unfinished = unfinishedIn(database);
+  const { rows, problems } = await readRows(await readFile(database), database, wasm).catch((error: unknown) => {
+    // All of it may be in what was not finished.
+    if (unfinished[0] === undefined || !CheckpointsError.is(error, 'invalid-argument')) throw error;
+    throw new CheckpointsError('invalid-argument', `${error.message} ${unfinished[0].message}`, { cause: error });
+  });
+  const found: Found = { ...nothingFound(), problems: [...problems, ...unfinished] };
   for (const row of rows) readRow(row, root, named, found);
   return found;
+}
+
+/** What SQLite keeps beside a database while a change is under way, or after one that died. It cannot be read from here, but SQLite itself ends it. */
+function unfinishedIn(database: string): ImportProblem[] {
+  const message = `A change was not finished: the newest rows may be missing. \`sqlite3 ${database} .tables\` finishes it; import again then.`;
+  const beside = ['-journal', '-wal'].map((ending) => database + ending);
+  return beside.filter((file) => existsSync(file)).map((item) => ({ item, message }));
 }
 
 function readRow(row: Row, root: string, named: boolean, found: Found): void {

@@ -169,6 +169,21 @@ describe('a checkpoints.db', () => {
     expect(imported.length).toBeGreaterThan(350);
   });
 
+  it('says how to finish one whose rows are all in an unfinished change', async () => {
+    const box = sandbox();
+    const workspace = await started(box);
+    const db = join(box.home, '..', 'checkpoints.db');
+    put(db, '');
+    const refusal = async (): Promise<string> =>
+      run(workspace, { from: 's1', path: db }).then(
+        () => '',
+        (error: Error) => error.message,
+      );
+    expect(await refusal()).toMatch(/has no table of checkpoints\.$/);
+    put(`${db}-wal`, 'rows');
+    expect(await refusal()).toContain(`\`sqlite3 ${db} .tables\` finishes it`);
+  });
+
   it('is refused when it is none, with nothing changed', async () => {
     const box = sandbox();
     const workspace = await started(box);

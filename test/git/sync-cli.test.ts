@@ -113,7 +113,7 @@ describe('sync on the command line', () => {
     expect((await anna.refusal(['export', 'nobody', '--out', 'y'])).reason).toBe('unknown-reference');
     expect((await anna.refusal(['import', 'a.txt'])).reason).toBe('invalid-argument');
     expect((await anna.refusal(['sync', 'fetch', '/nowhere'])).reason).toBe('remote-failed');
-    expect((await anna.run(['export', 'one', '--out', 'z.bundle'])).stdout).toContain('z.bundle: 1 checkpoints');
+    expect((await anna.run(['export', 'one', '--out', 'z.bundle'])).stdout).toContain('z.bundle: 1 checkpoint,');
   });
 
   it("uses the user's own credentials, and asks nobody when there are none", async () => {

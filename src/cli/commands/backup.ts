@@ -6,6 +6,7 @@ import { addGlobals } from '../globals';
 import { withBackup } from '../backup';
 import { parseExisting } from '../values';
 import { previewView, reportView, restoredView, statusView, verifyView } from '../views/backup';
+import { plural } from '../views/plural';
 
 interface RestoreFlags {
   dryRun?: boolean;
@@ -119,7 +120,8 @@ function restore(invocation: Invocation, ids: string[], flags: RestoreFlags): Pr
     };
     const fresh = wanted.filter(({ state }) => state === 'new').length;
     const others = existing === 'copy' ? ` and ${wanted.length - fresh} that are there already` : '';
-    if (wanted.length > 0) await invocation.confirm(`Restore ${fresh} sessions${others} from ${preview.path}?`);
+    if (wanted.length > 0)
+      await invocation.confirm(`Restore ${plural(fresh, 'session')}${others} from ${preview.path}?`);
     const report = await backup.restore(request);
     const failed = report.failed.length > 0;
     return { json: { backup: report }, text: (output) => restoredView(report, output), exitCode: failed ? 1 : 0 };

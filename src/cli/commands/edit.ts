@@ -4,6 +4,7 @@ import { CheckpointsError } from '../../core/errors';
 import type { Checkpoint, CheckpointId } from '../../core/model';
 import { define, type Reply, type Select } from '../command';
 import { checkpointLine } from '../views/checkpoint';
+import { plural } from '../views/plural';
 import { firstLine } from '../visible';
 
 export function registerEditCommands(program: Command, select: Select): void {
@@ -82,7 +83,7 @@ export function registerEditCommands(program: Command, select: Select): void {
       const count = (await workspace.list({ session })).length;
       if (count > 0)
         await invocation.confirm(
-          `Deleting ${count} checkpoints of ${session === undefined ? workspace.root : session}?`,
+          `Deleting ${plural(count, 'checkpoint')} of ${session === undefined ? workspace.root : session}?`,
         );
       return deleted(await workspace.clear(session));
     },

@@ -7,6 +7,7 @@ import type { Output } from '../output';
 import { table } from '../table';
 import { oldDataNote } from './import-old';
 import { size } from '../views/size';
+import { plural } from '../views/plural';
 import { visible } from '../visible';
 
 export function registerStoreCommands(program: Command, select: Select): void {
@@ -36,7 +37,7 @@ export function registerStoreCommands(program: Command, select: Select): void {
       return {
         json: pruned,
         text: () =>
-          `${pruned.deleted.map((id) => `${verb}  ${id}\n`).join('')}${pruned.deleted.length} checkpoints, ${size(pruned.freedBytes)} ${dryRun ? 'to free' : 'freed'}.\n`,
+          `${pruned.deleted.map((id) => `${verb}  ${id}\n`).join('')}${plural(pruned.deleted.length, 'checkpoint')}, ${size(pruned.freedBytes)} ${dryRun ? 'to free' : 'freed'}.\n`,
       };
     },
   });

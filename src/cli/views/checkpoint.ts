@@ -2,6 +2,7 @@ import type { Checkpoint } from '../../core/model';
 import type { Output } from '../output';
 import { type Column, table } from '../table';
 import { firstLine, visible } from '../visible';
+import { plural } from './plural';
 
 const two = (value: number): string => String(value).padStart(2, '0');
 
@@ -68,7 +69,7 @@ export function checkpointDetails(one: Checkpoint, output: Output): string {
     ['created', when(one.createdAt)],
     ['trigger', one.trigger + (one.pinned ? ', pinned' : '')],
     ['description', one.description && visible(one.description)],
-    ['session', one.session && `${one.session.id}, ${one.session.messageCount} messages`],
+    ['session', one.session && `${one.session.id}, ${plural(one.session.messageCount, 'message')}`],
     ['turn', one.turn && `${one.turn.number}: ${visible(firstLine(one.turn.prompt))}`],
     ['before', one.cause && `${one.cause.tool} ${one.cause.paths.map(visible).join(' ')}`.trim()],
     ['git', one.git && gitLine(one.git)],

@@ -1,6 +1,7 @@
 import type { PathReason, PlanAction, RestorePlan, RestoreResult } from '../../core/model';
 import type { Output } from '../output';
 import { visible } from '../visible';
+import { plural } from './plural';
 
 const files = (count: number): string => `${count} ${count === 1 ? 'file' : 'files'}`;
 
@@ -24,7 +25,7 @@ export function planView(plan: RestorePlan, output: Output): string {
   if (rest > 0) lines.push(`… and ${files(rest)} more\n`);
   if (plan.conversation)
     lines.push(
-      `conversation: a fork of ${plan.conversation.session} with ${plan.conversation.messageCount} messages\n`,
+      `conversation: a fork of ${plan.conversation.session} with ${plural(plan.conversation.messageCount, 'message')}\n`,
     );
   if (plan.conversation?.unfinished)
     lines.push(

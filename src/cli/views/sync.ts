@@ -46,7 +46,7 @@ export function exportReply(result: ExportResult): Reply {
     json: { export: result },
     text: () => {
       const lines = [
-        `${visible(result.file)}: ${result.checkpoints.length} checkpoints, ${size(result.bytes)}.`,
+        `${visible(result.file)}: ${plural(result.checkpoints.length, 'checkpoint')}, ${size(result.bytes)}.`,
         ...sessionLines(result.sessions),
         ...filteredLine(result.filtered),
       ];
@@ -65,10 +65,10 @@ function sessionLines({ sent, skipped }: SentSessions): string[] {
   for (const { reason } of skipped) reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
   return [
     ...(sent.length > 0 ? [`${plural(sent.length, 'session')} went along.`] : []),
-    ...[...reasons].map(([reason, count]) => `${count} sessions stayed here: ${visible(reason)}`),
+    ...[...reasons].map(([reason, count]) => `${plural(count, 'session')} stayed here: ${visible(reason)}`),
   ];
 }
 
 function filteredLine(filtered: number): string[] {
-  return filtered > 0 ? [`${filtered} excluded files stayed here.`] : [];
+  return filtered > 0 ? [`${plural(filtered, 'excluded file')} stayed here.`] : [];
 }
