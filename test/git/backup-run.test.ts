@@ -71,6 +71,21 @@ describe('a backup', () => {
     expect(await one.service.status()).toMatchObject({ sessions: 1000 });
   });
 
+  it('writes down a run that changed nothing only where that is asked for', async () => {
+    const { backup, machine } = place();
+    const runs = (): number => readFileSync(join(backup, 'sync.log'), 'utf8').split('\n').length - 1;
+    const one = machine('one');
+    one.server.add('ses_a');
+    await one.service.run();
+    await one.service.run();
+    expect(runs()).toBe(1);
+    const talkative = machine('two', { 'backup.debug': true });
+    talkative.server.put(one.server.read('ses_a'));
+    await talkative.service.run();
+    await talkative.service.run();
+    expect(runs()).toBe(3);
+  });
+
   it('keeps the last versions of each, and the longest one of a conversation that shrank', async () => {
     const { backup, machine } = place();
     const one = machine('one', { 'backup.generations': 3 });
