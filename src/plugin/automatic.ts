@@ -77,6 +77,7 @@ export class AutomaticPoints {
       const outside = cause.paths.filter((path) => isAbsolute(path) && !before.has(path));
       if (outside.length > 0) this.namedOutside.set(owner, new Set([...before, ...outside]));
       await workspace.create({ ...point, cause, paths, automatic: outside.length === 0 });
+      this.reporter.storeWorks();
       upkeep.touch();
     });
   }
@@ -139,6 +140,7 @@ export class AutomaticPoints {
     const { workspace, upkeep } = await this.companion.open();
     const underWay = this.loose.size > 0;
     await workspace.create({ ...options, automatic: true });
+    this.reporter.storeWorks();
     upkeep.touch();
     if (!underWay) this.blind = false;
   }

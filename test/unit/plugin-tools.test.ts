@@ -160,4 +160,21 @@ describe('what went wrong', () => {
     reporter.failed('Capture', full);
     expect(shown).toHaveLength(3);
   });
+
+  it('is shown once where it concerns the whole store, whoever meets it', () => {
+    const shown: string[] = [];
+    const reporter = new Reporter({ show: (message) => shown.push(message), log: () => undefined });
+    const full = new CheckpointsError('disk-full', 'The disk is full.');
+    for (const what of ['Before the turn', 'Before the tool', 'The task']) reporter.failed(what, full);
+    expect(shown).toEqual(['Before the turn: The disk is full.']);
+    expect(reporter.problems).toHaveLength(3);
+    reporter.recovered('Before the turn');
+    reporter.failed('Before the turn', full);
+    expect(shown).toHaveLength(1);
+    reporter.failed('Before the tool', new CheckpointsError('busy', 'Busy.'));
+    reporter.storeWorks();
+    expect(reporter.problems).toEqual(['Before the tool: Busy.']);
+    reporter.failed('Before the tool', full);
+    expect(shown).toHaveLength(3);
+  });
 });
