@@ -154,8 +154,10 @@ function follow(
         });
       return;
     case 'message.part.updated':
-      if (part?.type === 'tool' && part.callID !== undefined)
-        sessions.sawCall(part.sessionID, part.callID, part.messageID);
+      if (part?.type !== 'tool' || part.callID === undefined) return;
+      sessions.sawCall(part.sessionID, part.callID, part.messageID);
+      // A call that failed is told here alone.
+      if (part.state?.status === 'error') points.afterCall(part.callID);
       return;
     case 'message.removed':
       return sessions.forget(sessionID);

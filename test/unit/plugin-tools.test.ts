@@ -104,6 +104,15 @@ describe('what a tool refuses', () => {
     expect(given).toEqual([{ title: 'T' }]);
   });
 
+  it('is told also where there is no task: a file that cannot be read', async () => {
+    const warnings = ['checkpoint.json cannot be read'];
+    const task = { load: () => Promise.resolve({ live: null, warnings }) };
+    const load = allTools({ companion: { open: () => Promise.resolve({ task }) } } as unknown as Toolbox).find(
+      ({ name }) => name === 'checkpoint_load',
+    );
+    expect(JSON.parse(await callTool(load!, {}, {} as CallContext))).toEqual({ exists: false, warnings });
+  });
+
   it('is told in sentences', async () => {
     const tool = {
       ...toolsFor('all', box)[0]!,
