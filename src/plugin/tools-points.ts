@@ -2,7 +2,7 @@ import type { WorkspaceApi } from '../core/api';
 import type { Change, Checkpoint } from '../core/model';
 import type { Original } from '../core/originals';
 import { oneLine, shorten } from '../core/text';
-import { flag, optionalCount, optionalObject, optionalText, refused, requiredText } from './arguments';
+import { flag, optionalCount, optionalObject, optionalText, requiredText } from './arguments';
 import { firstVersion, firstVersions, pathIn } from './first-version';
 import { lineOf, resolveHere } from './line';
 import { input, placeOf, text, type Toolbox, type ToolSpec } from './tool-spec';
