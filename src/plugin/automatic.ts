@@ -5,6 +5,7 @@ import { absolutePaths, callPolicy, isWanted } from '../core/triggers';
 import { normalisePaths } from '../git/capture';
 import type { Companion } from './companion';
 import type { Reporter } from './reporter';
+import { SameFile } from './same-file';
 import { forgetOldest, turnOfPrompt, type Moment, type Prompt, type SessionTracker, type Unplaced } from './tracker';
 
 export interface PendingCall {
@@ -24,6 +25,7 @@ export class AutomaticPoints {
   private tail: Promise<unknown> = Promise.resolve();
   /** Calls under way that may change files they do not name, and the session of each. */
   private readonly loose = new Map<string, string>();
+  private readonly sameFile = new SameFile();
   /** Such a call has run since the last scan: the fast lane would not see what it did. */
   private blind = false;
   /** By the session a person speaks to. */
@@ -56,11 +58,12 @@ export class AutomaticPoints {
   beforeCall(call: PendingCall): Promise<void> {
     const policy = callPolicy(call.tool, call.input);
     if (policy.kind === 'none') return Promise.resolve();
-    return this.within('tool', async (metadata) => {
+    const paths = policy.kind === 'paths' ? absolutePaths(policy.paths, this.companion.directory) : [];
+    const others = this.sameFile.begin(call.callId, call.session, paths);
+    const capture = async (metadata: Record<string, unknown>): Promise<void> => {
       const moment = await this.place(call.session, metadata, () =>
         this.sessions.beforeCall(call.session, call.callId, call.messageId),
       );
-      const paths = policy.kind === 'paths' ? absolutePaths(policy.paths, this.companion.directory) : [];
       const point = { ...moment, trigger: 'tool' as const, metadata };
       if (policy.kind === 'scan') {
         await this.scan({ ...point, cause: { tool: call.tool, callId: call.callId, paths: [] } });
@@ -77,17 +80,21 @@ export class AutomaticPoints {
       const outside = cause.paths.filter((path) => isAbsolute(path) && !before.has(path));
       if (outside.length > 0) this.namedOutside.set(owner, new Set([...before, ...outside]));
       await workspace.create({ ...point, cause, paths, automatic: outside.length === 0 });
+      this.reporter.storeWorks();
       upkeep.touch();
-    });
+    };
+    return this.within('tool', capture, others);
   }
 
   afterCall(callId: string): void {
     this.loose.delete(callId);
+    this.sameFile.end(callId);
   }
 
   /** Calls that were interrupted never say that they ended. Those of other sessions, sub-agents' among them, go on. */
   private forgetCalls(session: string): void {
     for (const [call, owner] of this.loose) if (owner === session) this.loose.delete(call);
+    this.sameFile.endAll(session);
   }
 
   /** The turn ended. */
@@ -139,20 +146,30 @@ export class AutomaticPoints {
     const { workspace, upkeep } = await this.companion.open();
     const underWay = this.loose.size > 0;
     await workspace.create({ ...options, automatic: true });
+    this.reporter.storeWorks();
     upkeep.touch();
     if (!underWay) this.blind = false;
   }
 
-  /** One after the other, within the budget, whatever happens. */
-  private async within(trigger: Trigger, work: (metadata: Record<string, unknown>) => Promise<void>): Promise<void> {
+  /**
+   * One after the other, within the budget, whatever happens. `others` are waited for first, but for no more than half of it: one of them may wait for
+   * the user.
+   */
+  private async within(
+    trigger: Trigger,
+    work: (metadata: Record<string, unknown>) => Promise<void>,
+    others: Promise<unknown> | null = null,
+  ): Promise<void> {
     const what = `The checkpoint before ${trigger === 'idle' ? 'the next turn' : `the ${trigger}`} was not made`;
     try {
       const { automatic, captureBudget } = await this.companion.config();
       if (!isWanted(automatic, trigger)) return;
       // Read when the record is written: a capture that is still reading when the agent goes on may hold later content.
       const metadata: Record<string, unknown> = {};
+      const end = Date.now() + captureBudget;
+      if (others) await orAfter(others, captureBudget / 2);
       const run = this.queue(captureBudget, () => work(metadata));
-      if ((await orAfter(run, captureBudget)) === 'done') {
+      if ((await orAfter(run, end - Date.now())) === 'done') {
         this.reporter.recovered(what);
         return;
       }

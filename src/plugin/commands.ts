@@ -8,8 +8,8 @@ export interface SlashCommand {
   template: string;
 }
 
-/** What each word of `/checkpoint` needs to be offered, and what it tells the agent. */
-const words: ReadonlyArray<{ tool?: string; usage: string; steps: string }> = [
+/** What each word of `/checkpoint` needs to be offered, and what it tells the agent: with that tool, and without it. */
+const words: ReadonlyArray<{ tool: string; usage: string; steps: string; otherwise?: string }> = [
   {
     tool: 'checkpoint_create',
     usage: 'create NAME',
@@ -29,14 +29,22 @@ const words: ReadonlyArray<{ tool?: string; usage: string; steps: string }> = [
     steps:
       'restore REF: checkpoint_restore; REF is an id, a name, latest or latest~N. If it is a file: checkpoint_restore with path FILE and nothing else',
   },
-  { usage: 'clear', steps: 'clear: delete nothing; tell the user to run: opencode-checkpoints clear' },
+  {
+    tool: 'checkpoint_delete',
+    usage: 'clear',
+    steps: 'clear: checkpoint_delete with all true and nothing else',
+    otherwise: 'clear: delete nothing; tell the user to run: opencode-checkpoints clear',
+  },
   { tool: 'checkpoint_stats', usage: 'stats', steps: 'stats: checkpoint_stats' },
 ];
 
 /** Those that can be done with the tools that are offered. */
 export function slashCommands(tools: ReadonlyArray<Pick<ToolSpec, 'name'>>): SlashCommand[] {
   if (tools.length === 0) return [];
-  const offered = words.filter(({ tool }) => tool === undefined || tools.some(({ name }) => name === tool));
+  const offered = words.flatMap(({ tool, usage, steps, otherwise }) => {
+    const said = tools.some(({ name }) => name === tool) ? steps : otherwise;
+    return said === undefined ? [] : [{ usage, steps: said }];
+  });
   return [
     {
       name: 'checkpoint',

@@ -14,8 +14,13 @@ export interface Toolbox {
   backup: PluginBackup;
 }
 
-export interface RestoreQuestion {
-  checkpoint: string;
+/** What is the user's to decide: OpenCode asks them, also where everything else is allowed. Named like the tool that asks. */
+export const askedFor = ['checkpoint_restore', 'checkpoint_delete'] as const;
+
+export interface Question {
+  permission: (typeof askedFor)[number];
+  /** What it is about, as rules for it can name it: a checkpoint, or `*`. */
+  resource: string;
   /** One line for a person. */
   summary: string;
 }
@@ -30,7 +35,7 @@ export interface CallContext {
   session: string;
   messageId: string;
   callId: string;
-  askToRestore(question: RestoreQuestion): Promise<Permission>;
+  ask(question: Question): Promise<Permission>;
   /** Shows a session to the user, with a prompt to be edited and sent, where that can be done. */
   openSession(session: string, prompt: string | null): Promise<void>;
 }

@@ -2,7 +2,7 @@ import type { WorkspaceApi } from '../core/api';
 import type { Change, Checkpoint } from '../core/model';
 import type { Original } from '../core/originals';
 import { oneLine, shorten } from '../core/text';
-import { flag, optionalCount, optionalObject, optionalText, refused, requiredText } from './arguments';
+import { flag, optionalCount, optionalObject, optionalText, requiredText } from './arguments';
 import { firstVersion, firstVersions, pathIn } from './first-version';
 import { lineOf, resolveHere } from './line';
 import { input, placeOf, text, type Toolbox, type ToolSpec } from './tool-spec';
@@ -12,7 +12,7 @@ const descriptionLength = 10_000;
 const metadataLength = 100_000;
 const changesNamed = 200;
 
-/** Create, list, compare, delete, count. */
+/** Create, list, compare, count. */
 export function pointTools(box: Toolbox): ToolSpec[] {
   const open = async (): Promise<WorkspaceApi> => (await box.companion.open()).workspace;
   return [
@@ -72,29 +72,6 @@ export function pointTools(box: Toolbox): ToolSpec[] {
         const result = await workspace.diff(from, to, { paths, patch: true });
         const head = `${result.from} -> ${result.to ?? 'working files'}: ${result.changes.length} changed\n`;
         return head + namesText(result.changes) + patchText(result.patch ?? '');
-      },
-    },
-    {
-      name: 'checkpoint_delete',
-      core: false,
-      description: 'Delete a checkpoint of this session.',
-      // `id` is what an older plugin called it.
-      input: input({ checkpoint: text('id or name'), id: text() }),
-      run: async (args, call) => {
-        const workspace = await open();
-        const named = requiredText(reference(args), 'checkpoint', 'cp_01h2xcejqtf2');
-        const found = await resolveHere(box, call.session, named);
-        const own = await box.sessions.rootOf(call.session);
-        if (found.session?.id !== own)
-          throw refused(
-            `Checkpoint ${found.id} belongs to ${found.session ? `session ${found.session.id}` : 'the user'}, not to this session: only the user can delete it (opencode-checkpoints delete ${found.id}).`,
-          );
-        if (found.pinned || found.trigger === 'restore')
-          throw refused(
-            `Checkpoint ${found.id} is ${found.pinned ? 'pinned by the user' : "the way back from a restore, which is the user's"}: only the user can delete it (opencode-checkpoints delete ${found.id}).`,
-          );
-        await workspace.remove([found.id]);
-        return `Checkpoint ${found.id} deleted`;
       },
     },
     {

@@ -31,7 +31,8 @@ export function restoreTool(box: Toolbox): ToolSpec {
       // The agent is at work on this very session: that is no reason to refuse. Others are, and nobody is asked in vain.
       const exempt = await box.sessions.rootOf(call.session);
       await workspace.refuseAtWork(target.id, { scope, exempt });
-      const permission = await call.askToRestore({ checkpoint: target.id, summary: question(wanted, plan) });
+      const summary = question(wanted, plan);
+      const permission = await call.ask({ permission: 'checkpoint_restore', resource: target.id, summary });
       if (permission === 'unavailable') return byHand(wanted, plan);
       if (permission === 'rejected')
         throw new CheckpointsError('cancelled', 'The user did not allow this restore. Nothing was changed.');

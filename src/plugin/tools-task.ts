@@ -52,8 +52,10 @@ export function taskTools(box: Toolbox): ToolSpec[] {
       input: input(),
       run: async () => {
         const { live, warnings } = await (await open()).task.load();
-        if (!live) return json({ exists: false });
-        return json({ ...toStateFile(live), ...(warnings.length > 0 ? { warnings } : {}) });
+        return json({
+          ...(live ? toStateFile(live) : { exists: false }),
+          ...(warnings.length > 0 ? { warnings } : {}),
+        });
       },
     },
     {

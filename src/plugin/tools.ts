@@ -4,12 +4,13 @@ import { shorten } from '../core/text';
 import { asArguments } from './arguments';
 import type { CallContext, Toolbox, ToolSpec } from './tool-spec';
 import { backupTools } from './tools-backup';
+import { deleteTool } from './tools-delete';
 import { pointTools } from './tools-points';
 import { restoreTool } from './tools-restore';
 import { taskTools } from './tools-task';
 
 export function allTools(box: Toolbox): ToolSpec[] {
-  return [...pointTools(box), restoreTool(box), ...taskTools(box), ...backupTools(box)];
+  return [...pointTools(box), deleteTool(box), restoreTool(box), ...taskTools(box), ...backupTools(box)];
 }
 
 /** The setting `tools`. */

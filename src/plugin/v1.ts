@@ -10,7 +10,7 @@ import { slashCommands } from './commands';
 import { Companion, offeredTools } from './companion';
 import { TaskMemory } from './memory';
 import { Reporter, type Voice } from './reporter';
-import type { CallContext, Permission, ToolSpec } from './tool-spec';
+import { askedFor, type CallContext, type Permission, type ToolSpec } from './tool-spec';
 import { callTool, toolsFor } from './tools';
 import { SessionTracker } from './tracker';
 import { InProcessHttp, type V1Client } from './v1-client';
@@ -42,8 +42,6 @@ interface V1Config extends PermissionConfig {
 
 type V1Hooks = Record<string, unknown> & { dispose(): Promise<void> };
 
-const restorePermission = 'checkpoint_restore';
-
 export function v1Hooks(input: V1Input): V1Hooks {
   makeWayForOthers(input.directory);
   const http = new InProcessHttp(input.client, String(input.serverUrl ?? 'http://localhost'));
@@ -67,8 +65,8 @@ export function v1Hooks(input: V1Input): V1Hooks {
   return {
     config: (config: V1Config): Promise<void> => {
       addCommands(config, tools);
-      // Going back asks, also where everything else is allowed.
-      if (tools.some(({ name }) => name === restorePermission)) askInsteadOfAllow(config, restorePermission);
+      for (const permission of askedFor)
+        if (tools.some(({ name }) => name === permission)) askInsteadOfAllow(config, permission);
       return Promise.resolve();
     },
     'chat.message': async (
@@ -156,8 +154,10 @@ function follow(
         });
       return;
     case 'message.part.updated':
-      if (part?.type === 'tool' && part.callID !== undefined)
-        sessions.sawCall(part.sessionID, part.callID, part.messageID);
+      if (part?.type !== 'tool' || part.callID === undefined) return;
+      sessions.sawCall(part.sessionID, part.callID, part.messageID);
+      // A call that failed is told here alone.
+      if (part.state?.status === 'error') points.afterCall(part.callID);
       return;
     case 'message.removed':
       return sessions.forget(sessionID);
@@ -185,17 +185,17 @@ function callContext(context: V1ToolContext, http: InProcessHttp): CallContext {
     session: context.sessionID,
     messageId: context.messageID,
     callId: context.callID ?? '',
-    askToRestore: async ({ checkpoint, summary }): Promise<Permission> => {
+    ask: async ({ permission, resource, summary }): Promise<Permission> => {
       if (!context.ask) return 'unavailable';
       const { abort } = context;
       const withdraw = (): void => void withdrawQuestion(http, context);
       abort?.addEventListener('abort', withdraw, { once: true });
       try {
         await context.ask({
-          permission: restorePermission,
-          patterns: [checkpoint],
+          permission,
+          patterns: [resource],
           always: [],
-          metadata: { title: summary, checkpoint },
+          metadata: { title: summary, ...(resource === '*' ? {} : { checkpoint: resource }) },
         });
         // A yes that comes after an interrupt is none.
         return abort?.aborted ? 'rejected' : 'granted';

@@ -4,7 +4,7 @@ import type { SessionGateway, SessionInfo, SessionMessage } from '../core/sessio
 import { Http, type Endpoint } from '../opencode/http';
 import { V2Gateway } from '../opencode/v2';
 import { v2Messages, v2Session } from '../opencode/v2-normal';
-import type { Permission, RestoreQuestion } from './tool-spec';
+import type { Permission, Question } from './tool-spec';
 import type { SessionReader } from './tracker';
 import type { V2Context, V2Event } from './v2-context';
 import { findSelf } from './v2-self';
@@ -53,9 +53,9 @@ export class V2Host implements SessionReader {
   }
 
   /** The same question as OpenCode's own tools ask. Nobody answers for the user: it waits as long as the call does. */
-  async askToRestore(
+  async ask(
     call: { sessionID: string; messageID: string; id: string; signal?: AbortSignal },
-    question: RestoreQuestion,
+    { permission, resource, summary }: Question,
   ): Promise<Permission> {
     const found = await this.reach();
     if (!found) return 'unavailable';
@@ -71,9 +71,9 @@ export class V2Host implements SessionReader {
       const { data } = await http.json<{ data: { effect: string } }>('POST', path, {
         body: {
           id,
-          action: 'checkpoint_restore',
-          resources: [question.checkpoint],
-          metadata: { title: question.summary },
+          action: permission,
+          resources: [resource],
+          metadata: { title: summary },
           source: { type: 'tool', messageID: call.messageID, id: call.id },
         },
       });

@@ -6,7 +6,7 @@ import { slashCommands } from './commands';
 import { Companion, offeredTools } from './companion';
 import { TaskMemory } from './memory';
 import { Reporter } from './reporter';
-import type { ToolSpec } from './tool-spec';
+import { askedFor, type ToolSpec } from './tool-spec';
 import { callTool, toolsFor } from './tools';
 import { forgetOldest, SessionTracker, type Prompt } from './tracker';
 import type { V2Context, V2Event, V2Tool } from './v2-context';
@@ -63,9 +63,8 @@ export async function v2Setup(context: V2Context): Promise<() => Promise<void>> 
   await context.tool.transform((draft) => {
     for (const tool of tools) draft.add(asV2Tool(tool, host));
   });
-  // Going back asks, also where everything else is allowed.
   await context.permission?.hook('evaluate', (event) => {
-    if (event.action === 'checkpoint_restore' && event.effect === 'allow') event.effect = 'ask';
+    if (askedFor.some((permission) => permission === event.action) && event.effect === 'allow') event.effect = 'ask';
     return Promise.resolve();
   });
   await addCommands(context, tools);
@@ -230,7 +229,7 @@ async function answer(
       session: call.sessionID,
       messageId: call.messageID,
       callId: call.id,
-      askToRestore: (question) => host.askToRestore(call, question),
+      ask: (question) => host.ask(call, question),
       // OpenCode 2 has no way for a plugin to show a session.
       openSession: () => Promise.resolve(),
     });

@@ -94,6 +94,30 @@ describe.each(generations)('automatic checkpoints on OpenCode %s', (generation) 
     expect(points.filter(({ trigger }) => trigger === 'turn')).toHaveLength(1);
   });
 
+  it('has what lies between two edits of one file in one step', async () => {
+    const { server } = rig;
+    const session = await server.createSession('Side by side');
+    await writeFile(join(server.workspace, 'both.txt'), 'first\n');
+    await server.turn(session, 'edit it twice at once', [
+      { tools: [edit('both.txt', 'first', 'second'), edit(join(server.workspace, './both.txt'), 'second', 'third')] },
+      // The first of these fails, and holds up nobody.
+      { tools: [edit('both.txt', 'not there', 'x'), edit('both.txt', 'third', 'fourth')] },
+      { text: 'Done.' },
+    ]);
+    const points = await rig.eventually(session, (all) => all.at(-1)?.trigger === 'idle', 'the idle point');
+    const seen = await Promise.all(
+      points.map(async (one) => [one.trigger, one.session?.messageCount, (await rig.at(one, 'both.txt'))?.trim()]),
+    );
+    expect(seen).toEqual([
+      ['turn', 0, 'first'],
+      ['tool', 1, 'second'],
+      ['tool', 2, 'third'],
+      ['idle', 4, 'fourth'],
+    ]);
+    expect(new Set(points.map(({ cause }) => cause?.callId ?? '')).size).toBe(3);
+    expect(points.some(({ metadata }) => 'late' in metadata)).toBe(false);
+  });
+
   it("counts a sub-agent's calls to its parent's turn", async () => {
     const { server } = rig;
     const session = await server.createSession('Delegated');

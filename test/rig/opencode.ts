@@ -40,6 +40,8 @@ export interface OpenCodeOptions {
   model?: ScriptedModel;
   /** Leave the server to be started by `start()`. */
   stopped?: boolean;
+  /** A program that becomes the server: called with the server's own command line behind its arguments. */
+  launcher?: string[];
 }
 
 export interface RawAnswer {
@@ -137,6 +139,7 @@ export class OpenCode {
   readonly env: Record<string, string>;
   readonly logFile: string;
   private readonly modelId: string;
+  private readonly launcher: string[];
   private readonly ownsHome: boolean;
   private readonly ownsModel: boolean;
   /** Of sessions that work in another folder than the workspace itself. */
@@ -152,6 +155,7 @@ export class OpenCode {
     this.model = parts.model;
     this.ownsModel = parts.ownsModel;
     this.modelId = options.modelId ?? 'scripted';
+    this.launcher = options.launcher ?? [];
     this.ownsHome = options.sharing === undefined;
     this.logFile = join(parts.home, `server-${this.password.slice(0, 6)}.log`);
     const config = scriptedConfig(options.generation, parts.model.url, options.permissions, [
@@ -186,7 +190,8 @@ export class OpenCode {
     for (let attempt = 1; ; attempt++) {
       this.port ||= await freePort();
       const args = ['serve', '--hostname', '127.0.0.1', '--port', String(this.port)];
-      const started = await startGuarded(this.binary, args, {
+      const [program = this.binary, ...rest] = [...this.launcher, this.binary, ...args];
+      const started = await startGuarded(program, rest, {
         cwd: this.workspace,
         env: this.env,
         logFile: this.logFile,

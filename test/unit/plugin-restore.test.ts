@@ -51,7 +51,7 @@ function rig(target: Checkpoint, given: { entries?: PlanEntry[]; massDelete?: bo
   } as unknown as Toolbox;
   const call: CallContext = {
     ...{ session: 'ses_1', messageId: 'msg_3', callId: 'call_1' },
-    askToRestore: ({ summary }): Promise<Permission> => {
+    ask: ({ summary }): Promise<Permission> => {
       asked.push(summary);
       return Promise.resolve('granted');
     },

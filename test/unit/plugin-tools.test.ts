@@ -104,6 +104,15 @@ describe('what a tool refuses', () => {
     expect(given).toEqual([{ title: 'T' }]);
   });
 
+  it('is told also where there is no task: a file that cannot be read', async () => {
+    const warnings = ['checkpoint.json cannot be read'];
+    const task = { load: () => Promise.resolve({ live: null, warnings }) };
+    const load = allTools({ companion: { open: () => Promise.resolve({ task }) } } as unknown as Toolbox).find(
+      ({ name }) => name === 'checkpoint_load',
+    );
+    expect(JSON.parse(await callTool(load!, {}, {} as CallContext))).toEqual({ exists: false, warnings });
+  });
+
   it('is told in sentences', async () => {
     const tool = {
       ...toolsFor('all', box)[0]!,
@@ -158,6 +167,23 @@ describe('what went wrong', () => {
     reporter.recovered('Capture');
     expect(reporter.problems).toEqual([]);
     reporter.failed('Capture', full);
+    expect(shown).toHaveLength(3);
+  });
+
+  it('is shown once where it concerns the whole store, whoever meets it', () => {
+    const shown: string[] = [];
+    const reporter = new Reporter({ show: (message) => shown.push(message), log: () => undefined });
+    const full = new CheckpointsError('disk-full', 'The disk is full.');
+    for (const what of ['Before the turn', 'Before the tool', 'The task']) reporter.failed(what, full);
+    expect(shown).toEqual(['Before the turn: The disk is full.']);
+    expect(reporter.problems).toHaveLength(3);
+    reporter.recovered('Before the turn');
+    reporter.failed('Before the turn', full);
+    expect(shown).toHaveLength(1);
+    reporter.failed('Before the tool', new CheckpointsError('busy', 'Busy.'));
+    reporter.storeWorks();
+    expect(reporter.problems).toEqual(['Before the tool: Busy.']);
+    reporter.failed('Before the tool', full);
     expect(shown).toHaveLength(3);
   });
 });
