@@ -132,7 +132,7 @@ export class TimelineStore {
     const wanted = this.#reveal;
     this.#reveal = null;
     if (wanted !== null && this.#has(wanted)) this.reveal(wanted);
-    else if (!this.details || version !== this.#selectedVersion()) this.#loadDetails(0);
+    else if (version !== this.#selectedVersion() || this.#detailsAreOld()) this.#loadDetails(0);
     this.#changed();
   }
 
@@ -347,6 +347,12 @@ export class TimelineStore {
       this.detailsFailure = toFailure(error);
     }
     this.#onChange();
+  }
+
+  /** Also when what they are compared with was deleted. */
+  #detailsAreOld(): boolean {
+    const { previous = null } = this.details ?? {};
+    return this.details === null || (previous !== null && !this.data.byId.has(previous));
   }
 
   retryDetails(): void {

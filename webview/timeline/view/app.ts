@@ -19,13 +19,14 @@ import './detail';
 import type { TimelineDetail } from './detail';
 import './filter-field';
 import type { TimelineFilter } from './filter-field';
+import { FocusKeeper } from './focus-keeper';
 import { helpPanel } from './help';
 import './list';
 import type { ListEvent, TimelineList } from './list';
 import './menu';
 import type { TimelineMenu } from './menu';
 import './sash';
-import { emptyState, errorState, loadingState, noFolderState, noticeBar, nothingFoundState } from './states';
+import { emptyState, errorState, loadingState, noFolderState, noticeBar, nothingFoundState, underWay } from './states';
 import './tooltip';
 import type { TimelineTooltip } from './tooltip';
 
@@ -46,6 +47,13 @@ export class CheckpointsTimeline extends LitElement {
   private saveTimer: ReturnType<typeof setTimeout> | undefined;
   private readonly resize = new ResizeObserver(([entry]) => {
     if (entry) this.size = { width: entry.contentRect.width, height: entry.contentRect.height };
+  });
+
+  private readonly focusKeeper = new FocusKeeper(this, (wasInDetail) => {
+    const detail = wasInDetail ? this.find<TimelineDetail>('timeline-detail') : null;
+    const next = detail ?? this.find<TimelineList>('timeline-list') ?? this.find<TimelineFilter>('timeline-filter');
+    // It may be so new that nothing is in it yet.
+    void next?.updateComplete.then(() => document.activeElement === document.body && next.focus());
   });
 
   protected override createRenderRoot(): HTMLElement {
@@ -81,11 +89,13 @@ export class CheckpointsTimeline extends LitElement {
   override connectedCallback(): void {
     super.connectedCallback();
     this.resize.observe(this);
+    this.focusKeeper.start();
   }
 
   override disconnectedCallback(): void {
     super.disconnectedCallback();
     this.resize.disconnect();
+    this.focusKeeper.stop();
   }
 
   private find<T extends HTMLElement>(tag: string): T | null {
@@ -113,7 +123,10 @@ export class CheckpointsTimeline extends LitElement {
         ${data?.workspace === null ? nothing : this.toolbar(store)} ${noticeBar(data?.notices ?? [], this.act)}
         ${this.staleBar(store)}
         <div class="panes">
-          <div class="main">${this.main(store)} ${compareBar(store, this.compareMarks)}</div>
+          <div class="main">
+            <div class="stage">${this.main(store)} ${underWay(data?.operation ?? null)}</div>
+            ${compareBar(store, this.compareMarks)}
+          </div>
           ${showDetail ? this.detailPane(store) : nothing}
         </div>
         ${this.help ? helpPanel(() => this.closeHelp()) : nothing}
@@ -149,7 +162,7 @@ export class CheckpointsTimeline extends LitElement {
       <timeline-filter .store=${store} .change=${this.change} .onLeave=${this.focusList}></timeline-filter>
       ${button('add', 'Create Checkpoint', () => this.act({ type: 'create', named: true }))}
       ${button('refresh', 'Refresh', () => void store.load(), true)}
-      ${button('question', 'Legend and Keys', () => this.toggleHelp(), true)}
+      ${button('question', 'Legend and Keys', () => this.toggleHelp())}
       ${
         store.state.detail || store.data.rows.length === 0
           ? nothing
@@ -158,7 +171,6 @@ export class CheckpointsTimeline extends LitElement {
             )
       }
       <div class="progress ${busy ? 'busy' : ''}" role="progressbar" aria-label="Working" ?hidden=${!busy}></div>
-      ${store.window?.operation ? html`<div class="operation" role="status">${store.window.operation}</div>` : nothing}
     </div>`;
   }
 
@@ -168,8 +180,10 @@ export class CheckpointsTimeline extends LitElement {
     return html`<div class="notices">
       <div class="notice notice-error" role="alert">
         <span class="codicon codicon-error" aria-hidden="true"></span>
-        <span class="notice-text">Not up to date: ${store.failure.message}</span>
-        <button class="link" @click=${() => store.retry()}>Retry</button>
+        <span>
+          Not up to date: ${store.failure.message}
+          <button class="link" @click=${() => store.retry()}>Retry</button>
+        </span>
       </div>
     </div>`;
   }
@@ -183,7 +197,6 @@ export class CheckpointsTimeline extends LitElement {
       .store=${store}
       .time=${this.time}
       .change=${this.change}
-      .pageWidth=${this.size.width}
       .emit=${this.onList}
     ></timeline-list>`;
   }

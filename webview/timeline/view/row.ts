@@ -2,7 +2,16 @@ import { html, nothing, type TemplateResult } from 'lit';
 import { classMap } from 'lit/directives/class-map.js';
 import type { TimeFormat } from '../model/dates';
 import type { DayItem, FoldItem, Item, LaneItem, PointItem, SessionItem } from '../model/layout';
-import { count, describeItem, nothingYet, plural, sessionTitle, statusIcon, statusLabel } from '../model/texts';
+import {
+  count,
+  describeItem,
+  nothingYet,
+  plural,
+  sessionIcon,
+  sessionTitle,
+  statusIcon,
+  statusLabel,
+} from '../model/texts';
 import type { RowData } from '../model/view-data';
 import { toneClass } from './points';
 
@@ -142,14 +151,12 @@ function pointRow(item: PointItem, context: RowContext): TemplateResult {
 function headLabel(item: LaneItem, { data }: RowContext): TemplateResult | typeof nothing {
   if (!item.head || item.session === null) return nothing;
   const session = data.sessions.get(item.session);
-  const forked = session?.forkedFrom ?? session?.parent;
-  const icon =
-    session?.state === 'busy' ? 'loading codicon-modifier-spin' : forked ? 'repo-forked' : 'comment-discussion';
   return html`<span
     aria-hidden="true"
     class="chip session ${toneClass(data.tones.get(item.session) ?? 0)} ${session?.state === 'deleted' ? 'gone' : ''}"
   >
-    <span class="codicon codicon-${icon}"></span><span class="chip-text">${sessionTitle(item.session, data)}</span>
+    <span class="codicon codicon-${sessionIcon(item.session, data)}"></span
+    ><span class="chip-text">${sessionTitle(item.session, data)}</span>
   </span>`;
 }
 
