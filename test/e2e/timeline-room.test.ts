@@ -105,6 +105,34 @@ describe('room', () => {
   });
 });
 
+describe('a low view', () => {
+  it('is for the list; the details come in its place, and only when asked for', async () => {
+    const shown = await showAfternoon({ width: 300, height: 150, placement: 'view' });
+    const { page, unblocked } = shown;
+    const title = (): Promise<string> => page.locator('.row.selected .title').innerText();
+    await page.locator(`[data-key="${unblocked.id}"]`).click();
+    await expect.poll(title).toBe(unblocked.title);
+    expect(await page.locator('timeline-detail').count()).toBe(0);
+    await page.keyboard.press('Enter');
+    await page.waitForSelector('.detail:focus');
+    const place = (): Promise<DOMRect> =>
+      page.locator('timeline-detail').evaluate((one) => one.getBoundingClientRect());
+    expect((await place()).height).toBeGreaterThan(90);
+    // What is behind it cannot be reached.
+    expect(await page.locator('.main').getAttribute('inert')).toBe('');
+    await page.keyboard.press('Escape');
+    await page.waitForSelector('.list:focus');
+    await page.keyboard.press('ArrowDown');
+    await expect.poll(title).toBe('After turn 4');
+    await page.getByLabel('Show Details').click();
+    await page.waitForSelector('.detail:focus');
+    // With more room both have their place.
+    await page.setViewportSize({ width: 300, height: 700 });
+    await expect.poll(async () => (await place()).top).toBeGreaterThan(200);
+    expect(await page.locator('.main').getAttribute('inert')).toBe(null);
+  });
+});
+
 describe('calm', () => {
   it('moves no row when work begins and ends', async () => {
     const shown = await showAfternoon();

@@ -31,6 +31,8 @@ import './tooltip';
 import type { TimelineTooltip } from './tooltip';
 
 const wideFrom = 640;
+/** Lower than this, list and details cannot both be read: the details then come only when asked for, in the list's place. */
+const lowUpTo = 280;
 const saveDelay = 150;
 /** How often "5 minutes ago" and "Today" are looked at again. */
 const minute = 60_000;
@@ -41,6 +43,8 @@ export class CheckpointsTimeline extends LitElement {
   @state() private change = 0;
   @state() private size = { width: 0, height: 0 };
   @state() private help = false;
+  /** In a low view: the details stand where the list was. */
+  @state() private instead = false;
   private store: TimelineStore | null = null;
   private started = false;
   private readonly time = new TimeFormat();
@@ -50,7 +54,7 @@ export class CheckpointsTimeline extends LitElement {
   });
 
   private readonly focusKeeper = new FocusKeeper(this, (wasInDetail) => {
-    const detail = wasInDetail ? this.find<TimelineDetail>('timeline-detail') : null;
+    const detail = wasInDetail || this.instead ? this.find<TimelineDetail>('timeline-detail') : null;
     const next = detail ?? this.find<TimelineList>('timeline-list') ?? this.find<TimelineFilter>('timeline-filter');
     // It may be so new that nothing is in it yet.
     void next?.updateComplete.then(() => document.activeElement === document.body && next.focus());
@@ -106,6 +110,10 @@ export class CheckpointsTimeline extends LitElement {
     return this.size.width >= wideFrom;
   }
 
+  private get low(): boolean {
+    return !this.beside && this.size.height < lowUpTo;
+  }
+
   /** The details' size and its bounds: the list keeps room to be read. */
   private pane(): { value: number; min: number; max: number } {
     const { width, height } = this.size;
@@ -114,16 +122,22 @@ export class CheckpointsTimeline extends LitElement {
     return { value: Math.min(max, Math.max(min, wanted)), min, max };
   }
 
+  protected override willUpdate(): void {
+    if (!this.low) this.instead = false;
+  }
+
   protected override render(): TemplateResult {
     const { store } = this;
     if (!store) return html`${loadingState()}`;
     const { window: data } = store;
-    const showDetail = store.state.detail && store.data.rows.length > 0 && (this.beside || store.selected !== null);
-    return html`<main class="page ${this.beside ? 'beside' : 'below'} ${showDetail ? 'with-detail' : ''}">
+    const wanted = this.low ? this.instead : store.state.detail;
+    const showDetail = wanted && store.data.rows.length > 0 && (this.beside || store.selected !== null);
+    const over = this.low && showDetail;
+    return html`<main class="page ${this.beside ? 'beside' : over ? 'instead' : 'below'}">
         ${data?.workspace === null ? nothing : this.toolbar(store)} ${noticeBar(data?.notices ?? [], this.act)}
         ${this.staleBar(store)}
         <div class="panes">
-          <div class="main">
+          <div class="main" ?inert=${over}>
             <div class="stage">${this.main(store)} ${underWay(data?.operation ?? null)}</div>
             ${compareBar(store, this.compareMarks)}
           </div>
@@ -164,10 +178,10 @@ export class CheckpointsTimeline extends LitElement {
       ${button('refresh', 'Refresh', () => void store.load(), true)}
       ${button('question', 'Legend and Keys', () => this.toggleHelp())}
       ${
-        store.state.detail || store.data.rows.length === 0
+        (this.low ? this.instead || store.selected === null : store.state.detail) || store.data.rows.length === 0
           ? nothing
           : button(this.beside ? 'layout-sidebar-right-off' : 'layout-panel-off', 'Show Details', () =>
-              store.setDetail(true),
+              this.showDetail(store),
             )
       }
       <div class="progress ${busy ? 'busy' : ''}" role="progressbar" aria-label="Working" ?hidden=${!busy}></div>
@@ -250,9 +264,15 @@ export class CheckpointsTimeline extends LitElement {
   };
 
   private readonly closeDetail = (): void => {
-    this.store?.setDetail(false);
-    this.focusList();
+    if (this.low) this.instead = false;
+    else this.store?.setDetail(false);
+    void this.updateComplete.then(this.focusList);
   };
+
+  private showDetail(store: TimelineStore): void {
+    this.instead = this.low;
+    store.setDetail(true);
+  }
 
   private toggleHelp(): void {
     this.help = !this.help;
@@ -311,7 +331,7 @@ export class CheckpointsTimeline extends LitElement {
 
   private enter(store: TimelineStore): void {
     if (store.marked.length === 2) return this.compareMarks();
-    store.setDetail(true);
+    this.showDetail(store);
     void this.updateComplete.then(() => this.find<TimelineDetail>('timeline-detail')?.focus());
   }
 
@@ -320,6 +340,6 @@ export class CheckpointsTimeline extends LitElement {
     if (this.help) this.closeHelp();
     else if (store.state.marks.length > 0) store.clearMarks();
     else if (store.state.filter !== '') store.setFilter('');
-    else if (store.state.detail && !this.beside) store.setDetail(false);
+    else if (store.state.detail && !this.beside && !this.low) store.setDetail(false);
   }
 }

@@ -23,7 +23,7 @@ export function facets({ checkpoint, previous, totals }: TimelineDetails): Templ
     ${facet(
       'git-commit',
       'Git',
-      git && [git.branch ?? 'detached', commit, git.dirty ? 'uncommitted changes' : ''].filter(Boolean).join(' · '),
+      git && `${git.branch ?? 'detached'}${commit ? ` · ${commit}` : ''}${git.dirty ? ' + changes' : ''}`,
       'no repository',
     )}
   </ul>`;
