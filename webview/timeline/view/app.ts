@@ -79,13 +79,14 @@ export class CheckpointsTimeline extends LitElement {
         clearTimeout(this.saveTimer);
         this.saveTimer = setTimeout(save, saveDelay);
       },
+      answered: () => document.hasFocus() || this.focusKeeper.restore(),
     });
     this.store = store;
     // VS Code destroys a hidden page without a word; these two come first.
     window.addEventListener('pagehide', save);
     document.addEventListener('visibilitychange', () => document.visibilityState === 'hidden' && save());
     // VS Code moves the focus into the frame, not to anything in it.
-    window.addEventListener('focus', () => document.activeElement === document.body && this.focusList());
+    window.addEventListener('focus', () => document.activeElement === document.body && this.focusKeeper.restore());
     setInterval(() => this.change++, minute);
     void store.load();
   }

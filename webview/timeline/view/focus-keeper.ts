@@ -1,9 +1,10 @@
 /**
- * A button that did its work often goes away with what it was about, and the browser then leaves the focus nowhere: the next
- * key would do nothing. `home` says where the focus goes instead, told what had it.
+ * Gives the focus back where the browser leaves it nowhere, so that the next key does something: after a button went away with
+ * what it was about, and after VS Code had it for a dialog (it returns it to the frame around the page, not to what had it).
+ * `home` takes it when what had it is gone.
  */
 export class FocusKeeper {
-  private held: Element | null = null;
+  private held: HTMLElement | null = null;
   private wasInDetail = false;
   private readonly observer = new MutationObserver(() => this.look());
 
@@ -22,8 +23,14 @@ export class FocusKeeper {
     this.observer.disconnect();
   }
 
+  restore(): void {
+    // A field opens its suggestions: those would come between the pointer and what is about to be clicked.
+    if (this.held?.isConnected && !(this.held instanceof HTMLInputElement)) this.held.focus({ preventScroll: true });
+    else this.home(this.wasInDetail);
+  }
+
   private readonly note = ({ target }: FocusEvent): void => {
-    this.held = target instanceof Element ? target : null;
+    this.held = target instanceof HTMLElement ? target : null;
     this.wasInDetail = this.held?.closest('timeline-detail') !== null;
   };
 
