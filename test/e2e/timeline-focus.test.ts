@@ -77,6 +77,22 @@ describe('focus', () => {
   });
 });
 
+describe('screen readers', () => {
+  it('hear a row’s title and what else it shows as a list, without the letters of icon fonts', async () => {
+    const shown = await showAfternoon();
+    const { page, unblocked } = shown;
+    await row(shown, unblocked.id).click();
+    await page.waitForSelector('.task-list li.new');
+    const heard = (await page.locator('body').ariaSnapshot()).split('\n').map((line) => line.trim());
+    expect(
+      heard.filter((line) => /treeitem "Done: refresh by cookie ?, Task saved, Login with/.test(line)),
+    ).toHaveLength(1);
+    expect(heard.filter((line) => /treeitem "4 tool calls ?, of turn 4/.test(line))).toHaveLength(1);
+    expect(heard).toContain('- listitem: Cover the race in a test (new)');
+    expect(heard.filter((line) => line.includes('button "Open session: Login with cookies'))).toHaveLength(1);
+  });
+});
+
 describe('details', () => {
   it('are fetched again when the one they are compared with is deleted', async () => {
     const shown = await showAfternoon();

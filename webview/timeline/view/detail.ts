@@ -117,6 +117,7 @@ export class TimelineDetail extends LitElement {
             : html`<button
                 class="chip session ${toneClass(tone)} ${state === 'deleted' ? 'gone' : ''}"
                 title=${state === 'deleted' ? `Session: ${stateText.deleted}` : 'Open session'}
+                aria-label="Open session: ${sessionTitle(session, store.data)}"
                 @click=${act({ type: 'openSession', session })}
               >
                 <span class="codicon codicon-${sessionIcon(session, store.data)}" aria-hidden="true"></span

@@ -81,9 +81,9 @@ function foldRow(item: FoldItem, context: RowContext): TemplateResult {
     aria-setsize=${item.size}
   >
     <span class="gutter"></span>
-    <span class="twistie codicon codicon-chevron-${item.open ? 'down' : 'right'}"></span>
+    <span class="twistie codicon codicon-chevron-${item.open ? 'down' : 'right'}" aria-hidden="true"></span>
     <span class="title">${plural(item.rows.length, 'tool call')}</span>
-    <span class="unseen">${describeItem(item, data, time, now)}</span>
+    <span class="unseen">, ${describeItem(item, data, time, now)}</span>
     <span class="preview" aria-hidden="true">${item.open ? '' : titles}</span>
     ${headLabel(item, context)}
     <span class="tail" aria-hidden="true"><span class="time">${time.clock(newest)}</span></span>
@@ -115,7 +115,7 @@ function pointRow(item: PointItem, context: RowContext): TemplateResult {
     <span class="gutter"></span>
     ${mark >= 0 ? html`<span class="mark-letter" aria-hidden="true">${mark === 0 ? 'A' : 'B'}</span>` : nothing}
     <span class="title">${row.title}</span>
-    <span class="unseen">${describeItem(item, data, time, now)}</span>
+    <span class="unseen">, ${describeItem(item, data, time, now)}</span>
     ${row.pinned ? html`<span class="badge codicon codicon-pinned" aria-hidden="true"></span>` : nothing}
     ${
       row.subagent
