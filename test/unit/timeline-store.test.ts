@@ -39,9 +39,11 @@ class Backend implements TimelineBackend {
     );
   }
 
-  act(): Promise<'done'> {
+  outcome: 'done' | 'cancelled' = 'done';
+
+  act(): Promise<'done' | 'cancelled'> {
     if (this.fail) return Promise.reject(this.fail);
-    return Promise.resolve('done');
+    return Promise.resolve(this.outcome);
   }
 
   onDidChange(listener: () => void): () => void {
@@ -79,7 +81,7 @@ async function start(checkpoints = make(), saved: Partial<PageState> = {}) {
     timeouts: timelineTimeouts,
     page: 'p',
   });
-  const hooks = { onChange: vi.fn(), save: vi.fn() };
+  const hooks = { onChange: vi.fn(), save: vi.fn(), answered: vi.fn() };
   const store = new TimelineStore(caller, { ...readPageState(null), ...saved }, hooks);
   void store.load();
   await idle();
@@ -259,6 +261,24 @@ describe('timeline store', () => {
     await done;
     expect(store.acting).toBe(0);
     expect(store.announcement.text).toBe('That failed. not now');
+  });
+
+  it('takes the word back after a question of the host, but not from what the host opened', async () => {
+    const { store, backend, hooks, id } = await start();
+    const act = async (action: Parameters<typeof store.act>[0]): Promise<number> => {
+      hooks.answered.mockClear();
+      await Promise.all([store.act(action), idle()]);
+      return hooks.answered.mock.calls.length;
+    };
+    expect(await act({ type: 'delete', ids: [id('one')] })).toBe(1);
+    expect(await act({ type: 'rename', id: id('one') })).toBe(1);
+    expect(await act({ type: 'compareWorking', id: id('one') })).toBe(0);
+    // Long enough for a person to be elsewhere when it ends.
+    expect(await act({ type: 'restore', id: id('one') })).toBe(0);
+    backend.outcome = 'cancelled';
+    expect(await act({ type: 'restore', id: id('one') })).toBe(1);
+    backend.fail = new Error('The disk is full.');
+    expect(await act({ type: 'delete', ids: [id('one')] })).toBe(0);
   });
 
   it('starts where it was left', async () => {

@@ -18,7 +18,16 @@ import { filteredData, rowData, type FilteredData, type RowData } from './view-d
 export type TimelineCaller = Caller<TimelineMethods, TimelineEvent>;
 
 const freshFor = 2000;
+/** Done the moment a question is answered, and nothing is opened for them. */
+const brief: ReadonlySet<TimelineAction['type']> = new Set(['delete', 'rename', 'describe']);
 const nothing = rowData({ rows: [], sessions: [] });
+
+export interface StoreHooks {
+  onChange: () => void;
+  save: () => void;
+  /** A question of the host's was answered: the page has the word again. */
+  answered: () => void;
+}
 
 /** The page's data and what a person did with it. No DOM: views read it and are told when to look again. */
 export class TimelineStore {
@@ -44,6 +53,7 @@ export class TimelineStore {
   readonly #caller: TimelineCaller;
   readonly #onChange: () => void;
   readonly #save: () => void;
+  readonly #answered: () => void;
   readonly #open: Set<string>;
   #running = false;
   #refetch = false;
@@ -52,10 +62,11 @@ export class TimelineStore {
   #freshTimer: ReturnType<typeof setTimeout> | undefined;
   #reveal: string | null = null;
 
-  constructor(caller: TimelineCaller, state: PageState, hooks: { onChange: () => void; save: () => void }) {
+  constructor(caller: TimelineCaller, state: PageState, hooks: StoreHooks) {
     this.#caller = caller;
     this.#onChange = hooks.onChange;
     this.#save = hooks.save;
+    this.#answered = hooks.answered;
     this.state = state;
     this.#open = new Set(state.open);
     this.finder = new Finder(
@@ -132,7 +143,7 @@ export class TimelineStore {
     const wanted = this.#reveal;
     this.#reveal = null;
     if (wanted !== null && this.#has(wanted)) this.reveal(wanted);
-    else if (!this.details || version !== this.#selectedVersion()) this.#loadDetails(0);
+    else if (version !== this.#selectedVersion() || this.#detailsAreOld()) this.#loadDetails(0);
     this.#changed();
   }
 
@@ -349,6 +360,12 @@ export class TimelineStore {
     this.#onChange();
   }
 
+  /** Also when what they are compared with was deleted. */
+  #detailsAreOld(): boolean {
+    const { previous = null } = this.details ?? {};
+    return this.details === null || (previous !== null && !this.data.byId.has(previous));
+  }
+
   retryDetails(): void {
     this.#loadDetails(0);
     this.#onChange();
@@ -362,6 +379,7 @@ export class TimelineStore {
     try {
       const { outcome } = await this.#caller.call('act', { workspace: this.state.workspace, action });
       if (outcome === 'done') this.announce('Done.');
+      if (outcome === 'cancelled' || brief.has(action.type)) this.#answered();
     } catch (error) {
       // The host shows the error with its way out; here it is only said.
       this.announce(`That failed. ${toFailure(error).message}`);

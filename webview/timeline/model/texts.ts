@@ -36,6 +36,13 @@ export function sessionTitle(id: string | null, { sessions }: RowData): string {
   return sessions.get(id)?.title ?? 'Untitled session';
 }
 
+/** Codicon: whether the agent works in it, whether it is a fork. */
+export function sessionIcon(id: string, { sessions }: RowData): string {
+  const session = sessions.get(id);
+  if (session?.state === 'busy') return 'loading codicon-modifier-spin';
+  return (session?.forkedFrom ?? session?.parent) ? 'repo-forked' : 'comment-discussion';
+}
+
 /** What OpenCode says of a session, where there is something to say. */
 export const stateText: Record<SessionState, string> = {
   busy: 'the agent is working',

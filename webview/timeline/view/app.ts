@@ -19,17 +19,20 @@ import './detail';
 import type { TimelineDetail } from './detail';
 import './filter-field';
 import type { TimelineFilter } from './filter-field';
+import { FocusKeeper } from './focus-keeper';
 import { helpPanel } from './help';
 import './list';
 import type { ListEvent, TimelineList } from './list';
 import './menu';
 import type { TimelineMenu } from './menu';
 import './sash';
-import { emptyState, errorState, loadingState, noFolderState, noticeBar, nothingFoundState } from './states';
+import { emptyState, errorState, loadingState, noFolderState, noticeBar, nothingFoundState, underWay } from './states';
 import './tooltip';
 import type { TimelineTooltip } from './tooltip';
 
 const wideFrom = 640;
+/** Lower than this, list and details cannot both be read: the details then come only when asked for, in the list's place. */
+const lowUpTo = 280;
 const saveDelay = 150;
 /** How often "5 minutes ago" and "Today" are looked at again. */
 const minute = 60_000;
@@ -40,12 +43,21 @@ export class CheckpointsTimeline extends LitElement {
   @state() private change = 0;
   @state() private size = { width: 0, height: 0 };
   @state() private help = false;
+  /** In a low view: the details stand where the list was. */
+  @state() private instead = false;
   private store: TimelineStore | null = null;
   private started = false;
   private readonly time = new TimeFormat();
   private saveTimer: ReturnType<typeof setTimeout> | undefined;
   private readonly resize = new ResizeObserver(([entry]) => {
     if (entry) this.size = { width: entry.contentRect.width, height: entry.contentRect.height };
+  });
+
+  private readonly focusKeeper = new FocusKeeper(this, (wasInDetail) => {
+    const detail = wasInDetail || this.instead ? this.find<TimelineDetail>('timeline-detail') : null;
+    const next = detail ?? this.find<TimelineList>('timeline-list') ?? this.find<TimelineFilter>('timeline-filter');
+    // It may be so new that nothing is in it yet.
+    void next?.updateComplete.then(() => document.activeElement === document.body && next.focus());
   });
 
   protected override createRenderRoot(): HTMLElement {
@@ -67,13 +79,14 @@ export class CheckpointsTimeline extends LitElement {
         clearTimeout(this.saveTimer);
         this.saveTimer = setTimeout(save, saveDelay);
       },
+      answered: () => document.hasFocus() || this.focusKeeper.restore(),
     });
     this.store = store;
     // VS Code destroys a hidden page without a word; these two come first.
     window.addEventListener('pagehide', save);
     document.addEventListener('visibilitychange', () => document.visibilityState === 'hidden' && save());
     // VS Code moves the focus into the frame, not to anything in it.
-    window.addEventListener('focus', () => document.activeElement === document.body && this.focusList());
+    window.addEventListener('focus', () => document.activeElement === document.body && this.focusKeeper.restore());
     setInterval(() => this.change++, minute);
     void store.load();
   }
@@ -81,11 +94,13 @@ export class CheckpointsTimeline extends LitElement {
   override connectedCallback(): void {
     super.connectedCallback();
     this.resize.observe(this);
+    this.focusKeeper.start();
   }
 
   override disconnectedCallback(): void {
     super.disconnectedCallback();
     this.resize.disconnect();
+    this.focusKeeper.stop();
   }
 
   private find<T extends HTMLElement>(tag: string): T | null {
@@ -96,6 +111,10 @@ export class CheckpointsTimeline extends LitElement {
     return this.size.width >= wideFrom;
   }
 
+  private get low(): boolean {
+    return !this.beside && this.size.height < lowUpTo;
+  }
+
   /** The details' size and its bounds: the list keeps room to be read. */
   private pane(): { value: number; min: number; max: number } {
     const { width, height } = this.size;
@@ -104,16 +123,25 @@ export class CheckpointsTimeline extends LitElement {
     return { value: Math.min(max, Math.max(min, wanted)), min, max };
   }
 
+  protected override willUpdate(): void {
+    if (!this.low) this.instead = false;
+  }
+
   protected override render(): TemplateResult {
     const { store } = this;
     if (!store) return html`${loadingState()}`;
     const { window: data } = store;
-    const showDetail = store.state.detail && store.data.rows.length > 0 && (this.beside || store.selected !== null);
-    return html`<main class="page ${this.beside ? 'beside' : 'below'} ${showDetail ? 'with-detail' : ''}">
+    const wanted = this.low ? this.instead : store.state.detail;
+    const showDetail = wanted && store.data.rows.length > 0 && (this.beside || store.selected !== null);
+    const over = this.low && showDetail;
+    return html`<main class="page ${this.beside ? 'beside' : over ? 'instead' : 'below'}">
         ${data?.workspace === null ? nothing : this.toolbar(store)} ${noticeBar(data?.notices ?? [], this.act)}
         ${this.staleBar(store)}
         <div class="panes">
-          <div class="main">${this.main(store)} ${compareBar(store, this.compareMarks)}</div>
+          <div class="main" ?inert=${over}>
+            <div class="stage">${this.main(store)} ${underWay(data?.operation ?? null)}</div>
+            ${compareBar(store, this.compareMarks)}
+          </div>
           ${showDetail ? this.detailPane(store) : nothing}
         </div>
         ${this.help ? helpPanel(() => this.closeHelp()) : nothing}
@@ -149,16 +177,15 @@ export class CheckpointsTimeline extends LitElement {
       <timeline-filter .store=${store} .change=${this.change} .onLeave=${this.focusList}></timeline-filter>
       ${button('add', 'Create Checkpoint', () => this.act({ type: 'create', named: true }))}
       ${button('refresh', 'Refresh', () => void store.load(), true)}
-      ${button('question', 'Legend and Keys', () => this.toggleHelp(), true)}
+      ${button('question', 'Legend and Keys', () => this.toggleHelp())}
       ${
-        store.state.detail || store.data.rows.length === 0
+        (this.low ? this.instead || store.selected === null : store.state.detail) || store.data.rows.length === 0
           ? nothing
           : button(this.beside ? 'layout-sidebar-right-off' : 'layout-panel-off', 'Show Details', () =>
-              store.setDetail(true),
+              this.showDetail(store),
             )
       }
       <div class="progress ${busy ? 'busy' : ''}" role="progressbar" aria-label="Working" ?hidden=${!busy}></div>
-      ${store.window?.operation ? html`<div class="operation" role="status">${store.window.operation}</div>` : nothing}
     </div>`;
   }
 
@@ -168,8 +195,10 @@ export class CheckpointsTimeline extends LitElement {
     return html`<div class="notices">
       <div class="notice notice-error" role="alert">
         <span class="codicon codicon-error" aria-hidden="true"></span>
-        <span class="notice-text">Not up to date: ${store.failure.message}</span>
-        <button class="link" @click=${() => store.retry()}>Retry</button>
+        <span>
+          Not up to date: ${store.failure.message}
+          <button class="link" @click=${() => store.retry()}>Retry</button>
+        </span>
       </div>
     </div>`;
   }
@@ -183,7 +212,6 @@ export class CheckpointsTimeline extends LitElement {
       .store=${store}
       .time=${this.time}
       .change=${this.change}
-      .pageWidth=${this.size.width}
       .emit=${this.onList}
     ></timeline-list>`;
   }
@@ -237,9 +265,15 @@ export class CheckpointsTimeline extends LitElement {
   };
 
   private readonly closeDetail = (): void => {
-    this.store?.setDetail(false);
-    this.focusList();
+    if (this.low) this.instead = false;
+    else this.store?.setDetail(false);
+    void this.updateComplete.then(this.focusList);
   };
+
+  private showDetail(store: TimelineStore): void {
+    this.instead = this.low;
+    store.setDetail(true);
+  }
 
   private toggleHelp(): void {
     this.help = !this.help;
@@ -298,7 +332,7 @@ export class CheckpointsTimeline extends LitElement {
 
   private enter(store: TimelineStore): void {
     if (store.marked.length === 2) return this.compareMarks();
-    store.setDetail(true);
+    this.showDetail(store);
     void this.updateComplete.then(() => this.find<TimelineDetail>('timeline-detail')?.focus());
   }
 
@@ -307,6 +341,6 @@ export class CheckpointsTimeline extends LitElement {
     if (this.help) this.closeHelp();
     else if (store.state.marks.length > 0) store.clearMarks();
     else if (store.state.filter !== '') store.setFilter('');
-    else if (store.state.detail && !this.beside) store.setDetail(false);
+    else if (store.state.detail && !this.beside && !this.low) store.setDetail(false);
   }
 }

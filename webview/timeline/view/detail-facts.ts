@@ -10,7 +10,7 @@ export function facets({ checkpoint, previous, totals }: TimelineDetails): Templ
     html`<li class="facet ${value === null ? 'missing' : ''}">
       <span class="codicon codicon-${icon}" aria-hidden="true"></span>
       <span class="facet-name">${name}</span>
-      <span class="facet-value" title=${value ?? nothing}>${value ?? missing}</span>
+      <span class="facet-value">${value ?? missing}</span>
     </li>`;
   const changed = files.added + files.modified + files.deleted;
   const content =
@@ -23,7 +23,7 @@ export function facets({ checkpoint, previous, totals }: TimelineDetails): Templ
     ${facet(
       'git-commit',
       'Git',
-      git && [git.branch ?? 'detached', commit, git.dirty ? 'changed' : ''].filter(Boolean).join(' · '),
+      git && `${git.branch ?? 'detached'}${commit ? ` · ${commit}` : ''}${git.dirty ? ' + changes' : ''}`,
       'no repository',
     )}
   </ul>`;

@@ -6,7 +6,7 @@ import type { TimelineAction, TimelineDetails, TimelineRow } from '../../../src/
 import type { TimeFormat } from '../model/dates';
 import type { FoldItem } from '../model/layout';
 import type { TimelineStore } from '../model/store';
-import { plural, sessionTitle, stateText } from '../model/texts';
+import { plural, sessionIcon, sessionTitle, stateText } from '../model/texts';
 import { triggerLabel } from '../model/triggers';
 import { causeBlock, facets, idLine, promptBlock, warnings } from './detail-facts';
 import { filesSection } from './detail-files';
@@ -117,9 +117,10 @@ export class TimelineDetail extends LitElement {
             : html`<button
                 class="chip session ${toneClass(tone)} ${state === 'deleted' ? 'gone' : ''}"
                 title=${state === 'deleted' ? `Session: ${stateText.deleted}` : 'Open session'}
+                aria-label="Open session: ${sessionTitle(session, store.data)}"
                 @click=${act({ type: 'openSession', session })}
               >
-                <span class="codicon codicon-comment-discussion" aria-hidden="true"></span
+                <span class="codicon codicon-${sessionIcon(session, store.data)}" aria-hidden="true"></span
                 ><span class="chip-text">${sessionTitle(session, store.data)}</span>
               </button>`
         }

@@ -12,9 +12,9 @@ export interface Geometry {
   width: number;
 }
 
-export function geometry(columns: number, rowHeight: number, pageWidth: number): Geometry {
-  const narrow = pageWidth < 420;
-  const pitch = pageWidth < 260 ? 10 : narrow ? 12 : 18;
+export function geometry(columns: number, rowHeight: number, width: number): Geometry {
+  const narrow = width < 380;
+  const pitch = width < 260 ? 10 : narrow ? 12 : 18;
   const shown = Math.min(columns, narrow ? 4 : 10);
   return { rowHeight, pitch, columns: shown, width: shown * pitch + (narrow ? 10 : 14) };
 }
@@ -40,10 +40,19 @@ export function drawLanes(drawing: LaneDrawing): SVGTemplateResult {
   const selectedItem = selected === null ? undefined : layout.items[layout.where.get(selected) ?? -1];
   const emphasised = selectedItem && selectedItem.kind !== 'day' ? selectedItem.session : undefined;
   const tone = (session: string | null): number | null => (session === null ? null : (tones.get(session) ?? 0));
-  const lines = layout.lines.filter((line) => line.top < end && (line.fork ?? line.bottom) >= start);
+  const inSight = layout.lines.filter((line) => line.top < end && (line.fork ?? line.bottom) >= start);
+  // The one that is looked at lies on top of those it crosses.
+  const lines = [
+    ...inSight.filter((line) => line.session !== emphasised),
+    ...inSight.filter((line) => line.session === emphasised),
+  ];
+  /** Several lanes in one place have no colour of their own; their points do. */
+  const shared = ({ column, session }: LaneLine): boolean =>
+    session !== emphasised && layout.columns > g.columns && column >= g.columns - 1;
   return svg`
     ${lines.map((line) => {
-      const classes = `lane ${toneClass(tone(line.session))}${line.session === emphasised ? ' emphasised' : ''}`;
+      const own = shared(line) ? 'shared' : toneClass(tone(line.session));
+      const classes = `lane ${own}${line.session === emphasised ? ' emphasised' : ''}`;
       return svg`<path class=${classes} d=${linePath(line, start, end, g)}></path>
         ${line.orphan ? svg`<path class="${classes} orphan" d=${stub(line, g)}></path>` : nothing}`;
     })}

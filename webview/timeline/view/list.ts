@@ -28,7 +28,6 @@ export class TimelineList extends LitElement {
   @property({ attribute: false }) store!: TimelineStore;
   @property({ attribute: false }) time!: TimeFormat;
   @property({ attribute: false }) emit: (event: ListEvent) => void = () => undefined;
-  @property({ type: Number }) pageWidth = 0;
   /** Counts the store's changes: Lit compares it to know when to draw. */
   @property({ type: Number }) change = 0;
 
@@ -37,9 +36,14 @@ export class TimelineList extends LitElement {
   /** Read from the DOM only when told that they changed: asking in between would make the browser lay out twice a frame. */
   private top = 0;
   private height = 0;
+  private width = 0;
   private start = 0;
   private readonly resize = new ResizeObserver(([entry]) => {
-    this.height = entry?.contentRect.height ?? 0;
+    const { height = 0, width = 0 } = entry?.contentRect ?? {};
+    const seen = this.selectionInSight();
+    Object.assign(this, { height, width });
+    // What takes room from below, the comparison or the details, must not cover the row one works on.
+    if (seen && this.store.state.selected !== null) this.bringIntoView(this.store.state.selected);
     this.requestUpdate();
   });
 
@@ -85,7 +89,7 @@ export class TimelineList extends LitElement {
     const { start, end } = visibleSlice(this.viewport, overscan);
     this.start = start;
     const { selected, marks } = store.state;
-    const g = geometry(layout.columns, rowHeight, this.pageWidth);
+    const g = geometry(layout.columns, rowHeight, this.width || this.clientWidth);
     const context: RowContext = {
       data: store.data,
       time,
@@ -142,7 +146,7 @@ export class TimelineList extends LitElement {
     const { store } = this;
     const { layout } = store.view;
     const { start } = this;
-    const g = geometry(layout.columns, rowHeight, this.pageWidth);
+    const g = geometry(layout.columns, rowHeight, this.width || this.clientWidth);
     const space = this.querySelector<HTMLElement>('.list-space');
     space?.style.setProperty('height', `${layout.items.length * rowHeight}px`);
     this.querySelector<HTMLElement>('.list-slice')?.style.setProperty(
@@ -187,6 +191,14 @@ export class TimelineList extends LitElement {
   private bringIntoView(key: string): void {
     const index = this.store.view.layout.where.get(key);
     if (index !== undefined) this.jump(scrollToReveal(this.viewport, index, rowHeight));
+  }
+
+  private selectionInSight(): boolean {
+    const { selected } = this.store.state;
+    const index = selected === null ? undefined : this.store.view.layout.where.get(selected);
+    if (index === undefined || this.height === 0) return false;
+    const top = index * rowHeight - this.top;
+    return top >= 0 && top + rowHeight <= this.height;
   }
 
   private stickyDay({ items }: Layout): DayItem | null {

@@ -2,7 +2,16 @@ import { html, nothing, type TemplateResult } from 'lit';
 import { classMap } from 'lit/directives/class-map.js';
 import type { TimeFormat } from '../model/dates';
 import type { DayItem, FoldItem, Item, LaneItem, PointItem, SessionItem } from '../model/layout';
-import { count, describeItem, nothingYet, plural, sessionTitle, statusIcon, statusLabel } from '../model/texts';
+import {
+  count,
+  describeItem,
+  nothingYet,
+  plural,
+  sessionIcon,
+  sessionTitle,
+  statusIcon,
+  statusLabel,
+} from '../model/texts';
 import type { RowData } from '../model/view-data';
 import { toneClass } from './points';
 
@@ -72,9 +81,9 @@ function foldRow(item: FoldItem, context: RowContext): TemplateResult {
     aria-setsize=${item.size}
   >
     <span class="gutter"></span>
-    <span class="twistie codicon codicon-chevron-${item.open ? 'down' : 'right'}"></span>
+    <span class="twistie codicon codicon-chevron-${item.open ? 'down' : 'right'}" aria-hidden="true"></span>
     <span class="title">${plural(item.rows.length, 'tool call')}</span>
-    <span class="unseen">${describeItem(item, data, time, now)}</span>
+    <span class="unseen">, ${describeItem(item, data, time, now)}</span>
     <span class="preview" aria-hidden="true">${item.open ? '' : titles}</span>
     ${headLabel(item, context)}
     <span class="tail" aria-hidden="true"><span class="time">${time.clock(newest)}</span></span>
@@ -106,7 +115,7 @@ function pointRow(item: PointItem, context: RowContext): TemplateResult {
     <span class="gutter"></span>
     ${mark >= 0 ? html`<span class="mark-letter" aria-hidden="true">${mark === 0 ? 'A' : 'B'}</span>` : nothing}
     <span class="title">${row.title}</span>
-    <span class="unseen">${describeItem(item, data, time, now)}</span>
+    <span class="unseen">, ${describeItem(item, data, time, now)}</span>
     ${row.pinned ? html`<span class="badge codicon codicon-pinned" aria-hidden="true"></span>` : nothing}
     ${
       row.subagent
@@ -142,14 +151,12 @@ function pointRow(item: PointItem, context: RowContext): TemplateResult {
 function headLabel(item: LaneItem, { data }: RowContext): TemplateResult | typeof nothing {
   if (!item.head || item.session === null) return nothing;
   const session = data.sessions.get(item.session);
-  const forked = session?.forkedFrom ?? session?.parent;
-  const icon =
-    session?.state === 'busy' ? 'loading codicon-modifier-spin' : forked ? 'repo-forked' : 'comment-discussion';
   return html`<span
     aria-hidden="true"
     class="chip session ${toneClass(data.tones.get(item.session) ?? 0)} ${session?.state === 'deleted' ? 'gone' : ''}"
   >
-    <span class="codicon codicon-${icon}"></span><span class="chip-text">${sessionTitle(item.session, data)}</span>
+    <span class="codicon codicon-${sessionIcon(item.session, data)}"></span
+    ><span class="chip-text">${sessionTitle(item.session, data)}</span>
   </span>`;
 }
 

@@ -69,6 +69,13 @@ export function nothingFoundState(onClear: () => void, searching: boolean): Temp
   );
 }
 
+export function underWay(operation: string | null): TemplateResult | typeof nothing {
+  if (operation === null) return nothing;
+  return html`<div class="operation" role="status">
+    <span class="codicon codicon-loading codicon-modifier-spin" aria-hidden="true"></span><span>${operation}</span>
+  </div>`;
+}
+
 const noticeIcons: Record<Notice['level'], string> = { info: 'info', warning: 'warning', error: 'error' };
 
 export function noticeBar(notices: readonly Notice[], act: Act): TemplateResult | typeof nothing {
@@ -78,14 +85,16 @@ export function noticeBar(notices: readonly Notice[], act: Act): TemplateResult 
       ({ level, text, action }) =>
         html`<div class="notice notice-${level}">
           <span class="codicon codicon-${noticeIcons[level]}" aria-hidden="true"></span>
-          <span class="notice-text">${text}</span>
-          ${
-            action
-              ? html`<button class="link" @click=${() => act({ type: 'notice', action: action.id })}>
-                  ${action.label}
-                </button>`
-              : nothing
-          }
+          <span>
+            ${text}
+            ${
+              action
+                ? html`<button class="link" @click=${() => act({ type: 'notice', action: action.id })}>
+                    ${action.label}
+                  </button>`
+                : nothing
+            }
+          </span>
         </div>`,
     )}
   </div>`;

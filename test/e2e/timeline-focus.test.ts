@@ -1,0 +1,110 @@
+import type { Locator } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
+import { afternoon, now, record, type Afternoon } from './timeline/fixtures';
+import { FixtureBackend, type OpenOptions, type OpenPage } from './timeline/harness';
+import { timelineTests } from './timeline/hooks';
+
+/** Whoever works by keyboard is always somewhere, also when what had the focus went away. */
+const timeline = timelineTests();
+
+async function showAfternoon(options: OpenOptions = {}): Promise<OpenPage & Afternoon> {
+  const data = afternoon();
+  const shown = await timeline.open(new FixtureBackend(data.checkpoints, data.changes), options);
+  await shown.page.waitForSelector('.row');
+  return Object.assign(shown, data);
+}
+
+const row = ({ page }: OpenPage, id: string): Locator => page.locator(`[data-key="${id}"]`);
+
+async function press({ page }: OpenPage, button: Locator): Promise<void> {
+  await button.focus();
+  await page.keyboard.press('Enter');
+}
+
+const focused = ({ page }: OpenPage): Promise<string> =>
+  page.evaluate(() => document.activeElement?.className || document.activeElement?.tagName || '');
+
+describe('focus', () => {
+  it('goes to the list when a button of its states or of the comparison is gone', async () => {
+    const shown = await showAfternoon();
+    const { page } = shown;
+    await page.locator('input').fill('no such thing at all');
+    await press(shown, page.locator('vscode-button', { hasText: 'Clear Filter' }));
+    await expect.poll(() => focused(shown)).toBe('list');
+    await page.keyboard.press('Home');
+    await page.keyboard.press(' ');
+    await press(shown, page.getByLabel('Clear marks'));
+    await page.locator('.compare-bar').waitFor({ state: 'detached' });
+    await expect.poll(() => focused(shown)).toBe('list');
+    await page.getByLabel('Close details').click();
+    await press(shown, page.getByLabel('Show Details'));
+    await page.waitForSelector('.detail');
+    await expect.poll(() => focused(shown)).toBe('list');
+  });
+
+  it('stays in the details when a button there is gone', async () => {
+    const shown = await showAfternoon();
+    const { page, big } = shown;
+    await row(shown, big.id).click();
+    await press(shown, page.getByText('Show 38 more'));
+    await expect.poll(() => page.locator('.file').count()).toBe(138);
+    await expect.poll(() => focused(shown)).toBe('detail');
+    await page.locator('.row.fold').first().click();
+    await press(shown, page.locator('.fold-entry').first());
+    await page.waitForSelector('.facets');
+    await expect.poll(() => focused(shown)).toBe('detail');
+  });
+
+  it('goes to the filter when there is no list any more', async () => {
+    const shown = await showAfternoon();
+    const { page, backend } = shown;
+    await page.locator('.list').focus();
+    backend.checkpoints = [];
+    backend.change();
+    await page.getByText('No checkpoints yet').waitFor();
+    await expect.poll(() => focused(shown)).toBe('INPUT');
+  });
+
+  it('is not touched while new checkpoints come', async () => {
+    const shown = await showAfternoon();
+    const { page, backend, big } = shown;
+    await row(shown, big.id).click();
+    await page.locator('.file-open').nth(3).focus();
+    backend.checkpoints = [...backend.checkpoints, record(now - 1000, 'manual', 'Just now')];
+    backend.change();
+    await page.locator('.row .title', { hasText: 'Just now' }).waitFor();
+    expect(await focused(shown)).toBe('file-open');
+  });
+});
+
+describe('screen readers', () => {
+  it('hear a row’s title and what else it shows as a list, without the letters of icon fonts', async () => {
+    const shown = await showAfternoon();
+    const { page, unblocked } = shown;
+    await row(shown, unblocked.id).click();
+    await page.waitForSelector('.task-list li.new');
+    const heard = (await page.locator('body').ariaSnapshot()).split('\n').map((line) => line.trim());
+    expect(
+      heard.filter((line) => /treeitem "Done: refresh by cookie ?, Task saved, Login with/.test(line)),
+    ).toHaveLength(1);
+    expect(heard.filter((line) => /treeitem "4 tool calls ?, of turn 4/.test(line))).toHaveLength(1);
+    expect(heard).toContain('- listitem: Cover the race in a test (new)');
+    expect(heard.filter((line) => line.includes('button "Open session: Login with cookies'))).toHaveLength(1);
+  });
+});
+
+describe('details', () => {
+  it('are fetched again when the one they are compared with is deleted', async () => {
+    const shown = await showAfternoon();
+    const { page, backend, unblocked } = shown;
+    await row(shown, unblocked.id).click();
+    await page.waitForSelector('.facets');
+    const asked = (): number =>
+      shown.sent.filter((message) => (message as { method?: string }).method === 'details').length;
+    const before = asked();
+    const index = backend.checkpoints.indexOf(unblocked);
+    backend.checkpoints = backend.checkpoints.filter((_, at) => at !== index - 1);
+    backend.change();
+    await expect.poll(asked).toBe(before + 1);
+  });
+});

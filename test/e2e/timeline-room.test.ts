@@ -1,0 +1,169 @@
+import { describe, expect, it } from 'vitest';
+import { afternoon, now, record, type Afternoon } from './timeline/fixtures';
+import { FixtureBackend, type OpenOptions, type OpenPage } from './timeline/harness';
+import { timelineTests } from './timeline/hooks';
+
+/** Everything has its place: nothing is cut off, nothing is too small, and nothing moves that a person did not move. */
+const timeline = timelineTests();
+
+async function showAfternoon(options: OpenOptions = {}): Promise<OpenPage & Afternoon> {
+  const data = afternoon();
+  const shown = await timeline.open(new FixtureBackend(data.checkpoints, data.changes), options);
+  await shown.page.waitForSelector('.row');
+  return Object.assign(shown, data);
+}
+
+/** What is wider than its place, of what must be read whole. */
+const cutOff = ({ page }: OpenPage, selector: string): Promise<string[]> =>
+  page
+    .locator(selector)
+    .evaluateAll((all) => all.filter((one) => one.scrollWidth > one.clientWidth).map((one) => one.textContent ?? ''));
+
+describe('room', () => {
+  it.each([645, 700, 800])('shows the time of every row beside the details, at %i px', async (width) => {
+    const shown = await showAfternoon({ width });
+    const { page, unblocked } = shown;
+    await page.locator(`[data-key="${unblocked.id}"]`).click();
+    await page.waitForSelector('.task-changes');
+    const edge = await page.locator('timeline-list').evaluate((list) => list.getBoundingClientRect().right);
+    const ends = await page
+      .locator('.row .time')
+      .evaluateAll((all) => all.map((one) => one.getBoundingClientRect().right));
+    expect(Math.max(...ends)).toBeLessThanOrEqual(edge);
+  });
+
+  it('names triggers, actions and what a checkpoint holds in full in the narrowest side bar', async () => {
+    const shown = await showAfternoon({ width: 220, placement: 'view' });
+    const { page, unblocked } = shown;
+    await page.locator('input').fill('trigger:');
+    await page.locator('.suggestion').first().waitFor();
+    expect(await cutOff(shown, '.suggestion-label')).toEqual([]);
+    await page.locator('input').fill('');
+    await page.locator('.list').focus();
+    await page.locator(`[data-key="${unblocked.id}"]`).click();
+    await page.locator('.facet').first().waitFor();
+    expect(await cutOff(shown, '.facet-name, .facet-value')).toEqual([]);
+    const right = await page
+      .locator('.detail-actions vscode-button')
+      .evaluateAll((all) => all.map((one) => one.getBoundingClientRect().right));
+    expect(right).toHaveLength(3);
+    expect(Math.max(...right)).toBeLessThanOrEqual(220);
+  });
+
+  it.each([220, 1100])('has no text under 11 pixels and nothing to click under 24, at %i px', async (width) => {
+    const shown = await showAfternoon({ width, height: 900, placement: width < 400 ? 'view' : 'editor' });
+    const { page, unblocked } = shown;
+    await page.locator(`[data-key="${unblocked.id}"]`).click();
+    await page.keyboard.press(' ');
+    await page.waitForSelector('.task-list li.new');
+    await page.getByLabel('Legend and Keys').click();
+    const small = await page.evaluate(() => {
+      const size = (one: Element, pseudo?: string): number => parseFloat(getComputedStyle(one, pseudo).fontSize);
+      const texts = [...document.querySelectorAll('.page *')].filter((one) =>
+        [...one.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.textContent?.trim()),
+      );
+      const tiny = texts.filter((one) => size(one) < 11).map((one) => `${one.className}: ${size(one)}`);
+      const marks = [...document.querySelectorAll('.task-list li.new > span:last-child')];
+      return [...tiny, ...marks.filter((one) => size(one, '::after') < 11).map(() => 'new')];
+    });
+    expect(small).toEqual([]);
+    // Links within a sentence are as high as the sentence.
+    const targets = await page.evaluate(() =>
+      [...document.querySelectorAll('button:not(.link), vscode-button, summary, .suggestion, .menu-item')]
+        .map((one) => {
+          const { width: w, height: h } = one.getBoundingClientRect();
+          const around = parseFloat(getComputedStyle(one, '::after').top) || 0;
+          return { name: one.className || one.tagName, w, h: h - 2 * Math.min(0, around) };
+        })
+        .filter(({ w, h }) => w > 0 && (w < 24 || h < 24)),
+    );
+    expect(targets).toEqual([]);
+  });
+
+  it('gives lanes that share a column no colour, but the one that is looked at', async () => {
+    const checkpoints = Array.from({ length: 24 }, (_, index) =>
+      record(now - (24 - index) * 60_000, 'turn', `Step ${index}`, {
+        session: {
+          id: `ses_${index % 8}`,
+          title: `Session ${index % 8}`,
+          parent: null,
+          messageId: null,
+          messageCount: index,
+        },
+      }),
+    );
+    const shown = await timeline.open(new FixtureBackend(checkpoints), { width: 300, placement: 'view' });
+    const { page } = shown;
+    await page.waitForSelector('.row');
+    expect(await page.locator('.lanes .lane.shared').count()).toBe(5);
+    await page.locator('.list').focus();
+    await page.keyboard.press('Home');
+    await expect.poll(() => page.locator('.lanes .lane.shared').count()).toBe(4);
+    // On top of the ones it hides.
+    const last = page.locator('.lanes .lane').last();
+    expect(await last.getAttribute('class')).toContain('emphasised');
+  });
+});
+
+describe('a low view', () => {
+  it('is for the list; the details come in its place, and only when asked for', async () => {
+    const shown = await showAfternoon({ width: 300, height: 150, placement: 'view' });
+    const { page, unblocked } = shown;
+    const title = (): Promise<string> => page.locator('.row.selected .title').innerText();
+    await page.locator(`[data-key="${unblocked.id}"]`).click();
+    await expect.poll(title).toBe(unblocked.title);
+    expect(await page.locator('timeline-detail').count()).toBe(0);
+    await page.keyboard.press('Enter');
+    await page.waitForSelector('.detail:focus');
+    const place = (): Promise<DOMRect> =>
+      page.locator('timeline-detail').evaluate((one) => one.getBoundingClientRect());
+    expect((await place()).height).toBeGreaterThan(90);
+    // What is behind it cannot be reached.
+    expect(await page.locator('.main').getAttribute('inert')).toBe('');
+    await page.keyboard.press('Escape');
+    await page.waitForSelector('.list:focus');
+    await page.keyboard.press('ArrowDown');
+    await expect.poll(title).toBe('After turn 4');
+    await page.getByLabel('Show Details').click();
+    await page.waitForSelector('.detail:focus');
+    // With more room both have their place.
+    await page.setViewportSize({ width: 300, height: 700 });
+    await expect.poll(async () => (await place()).top).toBeGreaterThan(200);
+    expect(await page.locator('.main').getAttribute('inert')).toBe(null);
+  });
+});
+
+describe('calm', () => {
+  it('moves no row when work begins and ends', async () => {
+    const shown = await showAfternoon();
+    const { page, backend } = shown;
+    const tops = (): Promise<number[]> =>
+      page.locator('.row').evaluateAll((all) => all.map((one) => one.getBoundingClientRect().top));
+    const before = await tops();
+    backend.operation = { title: 'Creating a checkpoint…' };
+    backend.change();
+    await page.getByText('Creating a checkpoint…').waitFor();
+    expect(await tops()).toEqual(before);
+    backend.operation = null;
+    backend.change();
+    await page.getByText('Creating a checkpoint…').waitFor({ state: 'detached' });
+    expect(await tops()).toEqual(before);
+  });
+
+  it('keeps the row in sight that one marks, when the comparison takes its room', async () => {
+    const shown = await showAfternoon({ width: 300, height: 420, placement: 'view' });
+    const { page } = shown;
+    await page.locator('.list').focus();
+    await page.keyboard.press('Home');
+    for (let row = 0; row < 3; row++) await page.keyboard.press('ArrowDown');
+    await page.keyboard.press(' ');
+    await page.waitForSelector('.compare-bar');
+    const hidden = (): Promise<number> =>
+      page.evaluate(() => {
+        const list = document.querySelector('.list')?.getBoundingClientRect() ?? new DOMRect();
+        const selected = document.querySelector('.row.selected')?.getBoundingClientRect() ?? new DOMRect();
+        return Math.max(0, Math.floor(list.top - selected.top), Math.floor(selected.bottom - list.bottom));
+      });
+    await expect.poll(hidden).toBe(0);
+  });
+});
