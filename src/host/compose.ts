@@ -81,7 +81,7 @@ export const compose = (context: vscode.ExtensionContext): Host => {
     tree.setOptions({ asTree: on });
   };
   void vscode.commands.executeCommand('setContext', contextKeys.viewAsTree, asTree);
-  const timer = setInterval(() => treeView.visible && tree.redraw(), redrawEvery);
+  const timer = setInterval(() => treeView.visible && void tree.redraw(), redrawEvery);
   const keep = (work: () => Promise<unknown>) => () =>
     void work().catch((error: unknown) => log.error(asCheckpointsError(error)));
 

@@ -24,6 +24,16 @@ export const treeItem = (node: TreeNode): vscode.TreeItem => {
   return item;
 };
 
+/** All that shows of a row, to tell whether it has to be drawn again. Whether it is open is the user's affair. */
+export const lookOf = (node: TreeNode): string => {
+  const { label, description, tooltip, contextValue, iconPath, collapsibleState, accessibilityInformation } =
+    build(node);
+  const icon = iconPath instanceof vscode.ThemeIcon ? [iconPath.id, iconPath.color?.id] : [];
+  const hover = tooltip instanceof vscode.MarkdownString ? tooltip.value : tooltip;
+  const opens = collapsibleState !== vscode.TreeItemCollapsibleState.None;
+  return JSON.stringify([label, description, hover, contextValue, icon, opens, accessibilityInformation?.label]);
+};
+
 const build = (node: TreeNode): vscode.TreeItem => {
   switch (node.type) {
     case 'root': {
