@@ -9,7 +9,12 @@ const root = { api: { root: '/one' } } as unknown as Root;
 const session = { id: 'ses', messageId: null, messageCount: 0, title: 'Session', parent: null };
 const turn = { number: 1, prompt: 'p', model: null, agent: null, cost: null, tokens: null };
 
-const point = (id: string, parent?: TreeNode): TreeNode => ({ type: 'checkpoint', root, checkpoint: record(id), parent });
+const point = (id: string, parent?: TreeNode): TreeNode => ({
+  type: 'checkpoint',
+  root,
+  checkpoint: record(id),
+  parent,
+});
 const sessionNode = (): TreeNode => {
   const [group] = groupBySession([record('a', { session })]);
   if (group === undefined) throw new Error('no session');
@@ -77,7 +82,9 @@ describe('rows that are drawn', () => {
   it('keep what a command was called with up to date', async () => {
     const { rows } = await drawnTree(['a']);
     const [before] = rows.adopt([point('a')]);
-    const [after] = rows.adopt([{ ...point('a'), checkpoint: record('a', { name: 'Mine', pinned: true }) } as TreeNode]);
+    const [after] = rows.adopt([
+      { ...point('a'), checkpoint: record('a', { name: 'Mine', pinned: true }) } as TreeNode,
+    ]);
     expect(after).toBe(before);
     expect(before).toMatchObject({ checkpoint: { name: 'Mine' } });
   });
