@@ -1,8 +1,9 @@
 import { nodeId, type TreeNode } from './tree-nodes';
 
-const top = '';
+/** Above the rows of the first level. */
+export const top = '';
 
-const keyOf = (node: TreeNode | undefined): string => (node === undefined ? top : nodeId(node));
+export const keyOf = (node: TreeNode | undefined): string => (node === undefined ? top : nodeId(node));
 
 const sameIds = (one: readonly string[], other: readonly string[]): boolean =>
   one.length === other.length && one.every((id, index) => id === other[index]);

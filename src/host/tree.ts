@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 import type { Change, Checkpoint } from '../core/model';
 import { type PathFolder, filesBelow, pathTree } from './file-tree';
 import type { Root } from './root';
-import { DrawnRows } from './tree-drawn';
+import { DrawnRows, keyOf, top } from './tree-drawn';
 import { lookOf, treeItem } from './tree-items';
 import { groupBySession, isGroup, type SessionGroup, type TurnGroup } from './tree-model';
 import type { CheckpointNode, FileNode, FolderNode, MoreNode, SessionNode, TreeNode, TurnNode } from './tree-nodes';
@@ -33,6 +33,8 @@ export class CheckpointTree implements vscode.TreeDataProvider<TreeNode>, vscode
   private readonly shown = new Map<string, number>();
   private readonly subscriptions: vscode.Disposable[] = [];
   private stale = false;
+  /** What went wrong below which row, for as long as it does. */
+  private readonly told = new Map<string, string>();
   private reloading: Promise<void> | undefined;
   private disposed = false;
 
@@ -57,6 +59,11 @@ export class CheckpointTree implements vscode.TreeDataProvider<TreeNode>, vscode
     return [...this.counts.values()].reduce((sum, count) => sum + count, 0);
   }
 
+  /** The lists could not be read: there are no rows, and that is not because there is nothing. */
+  get broken(): boolean {
+    return this.told.has(top);
+  }
+
   /** Ends when the rows are drawn from what is there now. The lists are read before, so that the rows wait for nothing. */
   refresh(): Promise<void> {
     this.stale = true;
@@ -66,14 +73,22 @@ export class CheckpointTree implements vscode.TreeDataProvider<TreeNode>, vscode
     return this.reloading;
   }
 
+  /** As `refresh`, and what is still wrong is told once more: somebody asked. */
+  tryAgain(): Promise<void> {
+    this.told.clear();
+    return this.refresh();
+  }
+
   private async readLists(): Promise<void> {
     while (this.stale) {
       this.stale = false;
       try {
         const roots = await this.workspaces.all();
-        const lists = await Promise.all(roots.map(async (root) => [root, await this.read(root)] as const));
+        const lists = await Promise.allSettled(roots.map(async (root) => [root, await this.read(root)] as const));
         this.groups.clear();
-        for (const [root, groups] of lists) this.groups.set(root, Promise.resolve(groups));
+        for (const list of lists)
+          // What failed is asked for again, and told, when its rows are.
+          if (list.status === 'fulfilled') this.groups.set(list.value[0], Promise.resolve(list.value[1]));
         this.forgetAllBut(roots);
       } catch {
         // Asked for again, and told, when the rows are.
@@ -83,6 +98,15 @@ export class CheckpointTree implements vscode.TreeDataProvider<TreeNode>, vscode
       }
       await this.redraw();
     }
+  }
+
+  /** Every change of the store asks for the rows again; the same trouble is told once. */
+  private tell(node: TreeNode | undefined, error: unknown): void {
+    const [key, words] = [keyOf(node), String(error)];
+    if (this.told.get(key) === words) return;
+    this.told.set(key, words);
+    this.failed(error);
+    if (node === undefined && !this.disposed) this.listed.fire();
   }
 
   private drawAll(): void {
@@ -132,9 +156,10 @@ export class CheckpointTree implements vscode.TreeDataProvider<TreeNode>, vscode
     try {
       const children = await this.children(node);
       this.drawn.gave(node, children);
+      if (this.told.delete(keyOf(node)) && node === undefined) this.listed.fire();
       return children;
     } catch (error) {
-      this.failed(error);
+      this.tell(node, error);
       return [];
     }
   }
@@ -228,10 +253,11 @@ export class CheckpointTree implements vscode.TreeDataProvider<TreeNode>, vscode
     const roots = await this.workspaces.all();
     const [only] = roots;
     if (roots.length === 1 && only !== undefined) return this.rootChildren(only, undefined);
-    const nodes = await Promise.all(
-      roots.map(async (root) => ((await this.groupsOf(root)).length > 0 ? root : undefined)),
-    );
-    return nodes.filter((root) => root !== undefined).map((root) => ({ type: 'root', root, parent: undefined }));
+    // A folder whose list cannot be read has a row, and says so below it: the others are not to suffer for it.
+    const lists = await Promise.allSettled(roots.map((root) => this.groupsOf(root)));
+    return roots
+      .filter((_, index) => lists[index]?.status !== 'fulfilled' || lists[index].value.length > 0)
+      .map((root) => ({ type: 'root', root, parent: undefined }));
   }
 
   private async rootChildren(root: Root, parent: TreeNode | undefined): Promise<TreeNode[]> {
