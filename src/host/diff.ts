@@ -2,7 +2,7 @@ import { basename } from 'node:path';
 import * as vscode from 'vscode';
 import type { Change, Checkpoint } from '../core/model';
 import { previousSides, sideOf } from './diff-sides';
-import { shortTitle } from './labels';
+import { momentTitle } from './labels';
 import type { Root } from './root';
 import { nothingUri, snapshotUri } from './uris';
 
@@ -40,7 +40,7 @@ export const openWorkingDiff = async (
   await show(
     then,
     now ? file : nothingUri(checkpoint.id, file),
-    `${basename(path)} (${shortTitle(checkpoint)} ↔ ${now ? 'Working File' : 'deleted'})`,
+    `${basename(path)} (${momentTitle(checkpoint)} ↔ ${now ? 'Working File' : 'deleted'})`,
     options,
   );
 };
@@ -62,7 +62,7 @@ export const openChangeDiff = async (
   await show(
     then,
     now ? file : nothingUri(previous.id, file),
-    `${basename(path)} (before ${shortTitle(checkpoint)} ↔ ${now ? 'Working File' : 'deleted'})`,
+    `${basename(path)} (${momentTitle(previous)} ↔ ${now ? 'Working File' : 'deleted'})`,
     options,
   );
 };
@@ -97,7 +97,7 @@ export const compareWithWorking = async (target: Target, paths?: string[]): Prom
   const { root, checkpoint } = target;
   const { changes } = await root.api.diff(checkpoint.id, undefined, paths === undefined ? {} : { paths });
   if (changes.length === 0) return false;
-  await openChanges(root, `${shortTitle(checkpoint)} ↔ Working Files`, { checkpoint }, 'working', changes);
+  await openChanges(root, `${momentTitle(checkpoint)} ↔ Working Files`, { checkpoint }, 'working', changes);
   return true;
 };
 
@@ -105,7 +105,7 @@ export const compareCheckpoints = async (
   root: Root,
   from: Checkpoint,
   to: Checkpoint,
-  title = `${shortTitle(from, 30)} ↔ ${shortTitle(to, 30)}`,
+  title = `${momentTitle(from, 30)} ↔ ${momentTitle(to, 30)}`,
 ): Promise<boolean> => {
   const { changes } = await root.api.diff(from.id, to.id);
   if (changes.length === 0) return false;
@@ -120,6 +120,6 @@ export const openPreviousDiff = async (
   change: Pick<Change, 'path' | 'from'>,
 ): Promise<void> => {
   const [left, right] = await previousSides(root, checkpoint, previous, change);
-  const title = `${basename(change.path)} (${previous === undefined ? 'nothing' : shortTitle(previous, 30)} ↔ ${shortTitle(checkpoint, 30)})`;
+  const title = `${basename(change.path)} (${previous === undefined ? 'nothing' : momentTitle(previous, 30)} ↔ ${momentTitle(checkpoint, 30)})`;
   await show(left, right, title);
 };

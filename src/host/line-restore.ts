@@ -38,6 +38,24 @@ export const restoreChange = async (original: vscode.Uri, modified: vscode.Uri, 
   await putBack(splitLines(then.getText()), now, [hunkOf(change)]);
 };
 
+/** The same for the hunk at the cursor, or those that a selection touches. */
+export const restoreChangeAt = async (original: vscode.Uri, editor: vscode.TextEditor): Promise<void> => {
+  const { document, selections } = editor;
+  refuseReadonly(document.uri);
+  const then = splitLines((await vscode.workspace.openTextDocument(original)).getText());
+  const hunks = hunksBetween(then, splitLines(document.getText())) ?? [];
+  const touched = new Set(
+    selections.flatMap((selection) => hunksInSelection(hunks, selection.start.line, lastLine(selection, document))),
+  );
+  if (touched.size === 0)
+    throw new CheckpointsError('invalid-argument', 'Put the cursor on a change bar of the gutter first.');
+  await putBack(
+    then,
+    document,
+    hunks.filter((hunk) => touched.has(hunk)),
+  );
+};
+
 /** The two sides of the diff in front, when the left one is a checkpoint's file. */
 export const activeSnapshotDiff = (): vscode.TabInputTextDiff | undefined => {
   const input = vscode.window.tabGroups.activeTabGroup.activeTab?.input;
