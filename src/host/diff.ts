@@ -5,21 +5,13 @@ import { previousSides, sideOf } from './diff-sides';
 import { momentTitle } from './labels';
 import type { Root } from './root';
 import { nothingUri, snapshotUri } from './uris';
+import { workingSide } from './working-side';
 
 /** One checkpoint in its root: what most commands work on. */
 export interface Target {
   root: Root;
   checkpoint: Checkpoint;
 }
-
-const exists = async (uri: vscode.Uri): Promise<boolean> => {
-  try {
-    return ((await vscode.workspace.fs.stat(uri)).type & vscode.FileType.Directory) === 0;
-  } catch (error) {
-    if (error instanceof vscode.FileSystemError && error.code === 'FileNotFound') return false;
-    throw error;
-  }
-};
 
 const show = (
   left: vscode.Uri,
@@ -36,10 +28,10 @@ export const openWorkingDiff = async (
   options: vscode.TextDocumentShowOptions = {},
 ): Promise<void> => {
   const file = root.toUri(path);
-  const [then, now] = await Promise.all([sideOf(root, checkpoint.id, path), exists(file)]);
+  const [then, now] = await Promise.all([sideOf(root, checkpoint.id, path), workingSide(file)]);
   await show(
     then,
-    now ? file : nothingUri(checkpoint.id, file),
+    now ?? nothingUri(checkpoint.id, file),
     `${basename(path)} (${momentTitle(checkpoint)} ↔ ${now ? 'Working File' : 'deleted'})`,
     options,
   );
@@ -58,10 +50,10 @@ export const openChangeDiff = async (
   const file = root.toUri(path);
   const unchanged = (await root.api.diff(checkpoint.id, undefined, { paths: [path] })).changes.length === 0;
   if (!unchanged || previous === undefined) return openWorkingDiff({ root, checkpoint }, path, options);
-  const [then, now] = await Promise.all([sideOf(root, previous.id, from ?? path), exists(file)]);
+  const [then, now] = await Promise.all([sideOf(root, previous.id, from ?? path), workingSide(file)]);
   await show(
     then,
-    now ? file : nothingUri(previous.id, file),
+    now ?? nothingUri(previous.id, file),
     `${basename(path)} (${momentTitle(previous)} ↔ ${now ? 'Working File' : 'deleted'})`,
     options,
   );
@@ -69,8 +61,8 @@ export const openChangeDiff = async (
 
 type Side = { checkpoint: Checkpoint } | 'working';
 
-const sideUri = (side: Side, file: vscode.Uri): vscode.Uri =>
-  side === 'working' ? file : snapshotUri(side.checkpoint.id, file);
+const sideUri = async (side: Side, file: vscode.Uri): Promise<vscode.Uri | undefined> =>
+  side === 'working' ? workingSide(file) : snapshotUri(side.checkpoint.id, file);
 
 /** Many files in VS Code's changes editor. A rename shows as one row with both paths. */
 export const openChanges = async (
@@ -80,15 +72,17 @@ export const openChanges = async (
   right: Side,
   changes: readonly Change[],
 ): Promise<void> => {
-  const rows = changes.map((change): [vscode.Uri, vscode.Uri | undefined, vscode.Uri | undefined] => {
-    const now = root.toUri(change.path);
-    const before = change.from === undefined ? now : root.toUri(change.from);
-    return [
-      now,
-      change.status === 'added' ? undefined : sideUri(left, before),
-      change.status === 'deleted' ? undefined : sideUri(right, now),
-    ];
-  });
+  const rows = await Promise.all(
+    changes.map(async (change): Promise<[vscode.Uri, vscode.Uri | undefined, vscode.Uri | undefined]> => {
+      const now = root.toUri(change.path);
+      const before = change.from === undefined ? now : root.toUri(change.from);
+      return [
+        now,
+        change.status === 'added' ? undefined : await sideUri(left, before),
+        change.status === 'deleted' ? undefined : await sideUri(right, now),
+      ];
+    }),
+  );
   await vscode.commands.executeCommand('vscode.changes', title, rows);
 };
 

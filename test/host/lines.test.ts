@@ -1,5 +1,5 @@
 import * as assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { readFileSync, symlinkSync } from 'node:fs';
 import * as vscode from 'vscode';
 import type { Checkpoint } from '../../src/core/model';
 import { commands } from '../../src/host/ids';
@@ -11,6 +11,7 @@ import {
   closeEditors,
   eventually,
   read,
+  remove,
   run,
   showFile,
   uri,
@@ -193,6 +194,46 @@ describe('restoring lines', () => {
     await run(commands.restoreChange, document.uri, [change], 0);
     assert.equal(document.getText(), text(original));
     await run(commands.stopGutter);
+  });
+
+  it('never through a link into the file that it leads to', async () => {
+    write('target.txt', 'not to be touched\n');
+    symlinkSync('lines.txt', uri('link.txt').fsPath);
+    try {
+      point = await withStore((api) => api.create({ name: 'With a link' }));
+      remove('link.txt');
+      symlinkSync('target.txt', uri('link.txt').fsPath);
+      await run('vscode.open', uri('link.txt'));
+      await eventually(
+        () => vscode.window.activeTextEditor?.document.uri.path,
+        (path) => path?.endsWith('/link.txt') === true,
+        'not open',
+      );
+      await answering(
+        [(items) => (items as vscode.QuickPickItem[]).find(({ label }) => label.includes('With a link'))],
+        () => run(commands.openFileDiff),
+      );
+      const tab = await eventually(activeTab, (one) => one?.input instanceof vscode.TabInputTextDiff, 'no diff');
+      const { modified } = tab?.input as vscode.TabInputTextDiff;
+      assert.notEqual(modified.scheme, 'file');
+      assert.equal((await vscode.workspace.openTextDocument(modified)).getText(), 'target.txt');
+      const fromDiff = await answering([], () => run(commands.restoreSelectedLines));
+      assert.match(fromDiff[0]?.message ?? '', /This is a link/);
+      await run(commands.showInGutter, point.id);
+      const change = {
+        originalStartLineNumber: 1,
+        originalEndLineNumber: 1,
+        modifiedStartLineNumber: 1,
+        modifiedEndLineNumber: 1,
+      };
+      const fromGutter = await answering([], () => run(commands.restoreChange, uri('link.txt'), [change], 0));
+      assert.match(fromGutter[0]?.message ?? '', /This is a link/);
+      await run(commands.stopGutter);
+      assert.equal(read('target.txt'), 'not to be touched\n');
+    } finally {
+      remove('link.txt');
+      remove('target.txt');
+    }
   });
 
   it('refuses to change a checkpoint’s own side', async () => {
