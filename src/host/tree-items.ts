@@ -41,8 +41,9 @@ export const lookOf = (node: TreeNode): string => {
   const icon = iconPath instanceof vscode.ThemeIcon ? [iconPath.id, iconPath.color?.id] : [];
   const hover = tooltip instanceof vscode.MarkdownString ? tooltip.value : tooltip;
   const opens = collapsibleState !== vscode.TreeItemCollapsibleState.None;
-  const words = [label, description, resourceUri?.fragment, hover, contextValue, accessibilityInformation?.label];
-  return JSON.stringify([...words, icon, opens]);
+  // A session's counts every point, and to draw a row is to lose those below it for a moment: that can wait for its age.
+  const more = node.type === 'session' ? [] : [hover, accessibilityInformation?.label];
+  return JSON.stringify([label, description, resourceUri?.fragment, contextValue, icon, opens, ...more]);
 };
 
 const build = (node: TreeNode): vscode.TreeItem => {

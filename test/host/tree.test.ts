@@ -162,6 +162,10 @@ describe('tree', () => {
     assert.ok(Array.isArray(event) && event.length > 0, 'all rows were drawn anew');
     for (const node of event as TreeNode[])
       assert.equal(drawn.get(tree.getTreeItem(node).id ?? ''), node, 'VS Code does not know this row');
+    assert.ok(
+      (event as TreeNode[]).every(({ type }) => type !== 'session'),
+      'rows beside the changed one were drawn',
+    );
     // The row that somebody is about to click is a turn now, and means the same checkpoint.
     await draw();
     assert.equal(drawn.get(tree.getTreeItem(row).id ?? ''), row);
