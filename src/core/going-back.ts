@@ -123,7 +123,8 @@ export class GoingBack {
     now: Pick<Checkpoint, 'task' | 'session'>,
   ): Checkpoint {
     const announced = { operation, target: target.id } as const;
-    return composeRecord({ trigger: 'restore', ...now, announced, targetTitle: target.title }, facts, this.parts.now());
+    const going = { targetTitle: target.title, targetTrigger: target.name === null ? target.trigger : null };
+    return composeRecord({ trigger: 'restore', ...now, announced, ...going }, facts, this.parts.now());
   }
 
   /** A safety checkpoint holds all of the conversation there is; without a server, all that any checkpoint of it knows. */

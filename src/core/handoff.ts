@@ -12,8 +12,9 @@ export function handoff(state: TaskState | null, updatedAt: string | null): stri
   const lines = [
     `# Handoff — ${inline(task.title) || 'Untitled Task'}`,
     '',
-    `**Status:** ${task.status ?? 'unknown'}`,
-    `**Updated:** ${inline(updatedAt ?? '') || 'Unknown'}`,
+    // Two spaces at the end keep the line in a preview; without them the three run together.
+    `**Status:** ${task.status ?? 'unknown'}  `,
+    `**Updated:** ${inline(updatedAt ?? '') || 'Unknown'}  `,
     `**Objective:** ${inline(task.objective) || 'Not set'}`,
     ...section('Summary', paragraphs(task.summary), 'No summary recorded.'),
     ...section(

@@ -1,5 +1,5 @@
 import type { CreateOptions } from './api';
-import type { Checkpoint, FilesFacet, RestoreRecord } from './model';
+import type { Checkpoint, FilesFacet, RestoreRecord, Trigger } from './model';
 import type { CaptureFacts } from './ports';
 import { titleOf } from './titles';
 import { nextId } from './ulid';
@@ -13,6 +13,7 @@ export interface RecordInput extends Omit<CreateOptions, 'paths' | 'automatic' |
   /** The restore that is about to happen, for the title only: its record is filled in when it is done. */
   announced?: Pick<RestoreRecord, 'operation' | 'target'>;
   targetTitle?: string;
+  targetTrigger?: Trigger | null;
 }
 
 /** The record of a new checkpoint from what its maker says and what the capture found. */
@@ -31,6 +32,7 @@ export function composeRecord(input: RecordInput, facts: CaptureFacts, now: numb
       task: input.task,
       restore: input.announced,
       targetTitle: input.targetTitle,
+      targetTrigger: input.targetTrigger,
     }),
     description: input.description || null,
     createdAt: new Date(now).toISOString(),

@@ -13,6 +13,8 @@ export interface TitleInput {
   restore?: Pick<RestoreRecord, 'operation' | 'target'> | null;
   /** Title of the checkpoint a restore goes to; without it the target's id stands there. */
   targetTitle?: string | null;
+  /** What made it, where nobody gave it a name. */
+  targetTrigger?: Trigger | null;
 }
 
 /**
@@ -74,7 +76,11 @@ function restoreTitle(input: TitleInput): string {
     case 'revert-turn':
       return target === '' ? 'Before reverting a turn' : `Before reverting “${target}”`;
     default:
-      return target === '' ? 'Before restore' : `Before restoring “${target}”`;
+      if (target === '') return 'Before restore';
+      // These are called after what follows them: it is the moment of that which one goes back to.
+      return input.targetTrigger === 'turn' || input.targetTrigger === 'tool'
+        ? `Before going back to “${target.replace(/^Before (?=\S)/, '')}”`
+        : `Before restoring “${target}”`;
   }
 }
 

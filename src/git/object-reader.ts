@@ -1,6 +1,6 @@
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { CheckpointsError } from '../core/errors';
-import { safeFlags, storeEnv } from './run';
+import { reasonOf, safeFlags, storeEnv } from './run';
 
 export type ObjectType = 'blob' | 'tree' | 'commit' | 'tag';
 export interface GitObject {
@@ -82,7 +82,7 @@ export class ObjectReader {
     const lost = (why: string): void => {
       if (this.child === child) {
         this.child = null;
-        this.fail(new CheckpointsError('git-failed', `git cat-file ended: ${why}`));
+        this.fail(new CheckpointsError(reasonOf(why), `git cat-file ended: ${why}`));
       }
     };
     child.stdout.on('data', (chunk: Buffer) => {

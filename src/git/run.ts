@@ -1,5 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { CheckpointsError } from '../core/errors';
+import { CheckpointsError, type Reason } from '../core/errors';
 import { decodePath } from './path-bytes';
 
 export interface GitOutput {
@@ -147,6 +147,10 @@ const table: Array<[RegExp, 'disk-full' | 'store-readonly' | 'store-broken']> = 
   ],
 ];
 
+export function reasonOf(stderr: string): Reason {
+  return table.find(([pattern]) => pattern.test(stderr))?.[1] ?? 'git-failed';
+}
+
 function verb(args: string[]): string {
   for (let i = 0; i < args.length; i++) {
     if (args[i] === '-c') i += 1;
@@ -156,7 +160,7 @@ function verb(args: string[]): string {
 }
 
 function classify(args: string[], output: GitOutput): CheckpointsError {
-  const reason = table.find(([pattern]) => pattern.test(output.stderr))?.[1] ?? 'git-failed';
+  const reason = reasonOf(output.stderr);
   const line = output.stderr.trim().split('\n').slice(-3).join(' ');
   return new CheckpointsError(reason, `git ${verb(args)} failed (${output.code}): ${line}`, {
     details: { code: output.code, stderr: output.stderr.slice(0, 4000) },

@@ -3,7 +3,7 @@ import type { Checkpoint, CheckpointId } from '../core/model';
 import { askName } from './actions-create';
 import type { Target } from './diff';
 import { fetchedStay, plural, shortTitle } from './labels';
-import { pickRoot, targetOf, targetsOf } from './picker';
+import { pickCheckpoint, pickRoot, targetOf, targetsOf } from './picker';
 import type { Root } from './root';
 import type { Services } from './services';
 import { hasLines } from './task-model';
@@ -38,8 +38,14 @@ export const setPinned = async (
   selected: unknown,
   pinned: boolean,
 ): Promise<void> => {
-  const title = pinned ? 'Pin' : 'Unpin';
-  for (const { root, checkpoint } of await targetsOf(services.workspaces, argument, selected, title))
+  const ask = (): Promise<Target | undefined> =>
+    pickCheckpoint(
+      services.workspaces,
+      pinned ? 'Pin' : 'Unpin',
+      ({ checkpoint }) => checkpoint.pinned !== pinned,
+      pinned ? 'There is no checkpoint to pin.' : 'No checkpoint is pinned.',
+    );
+  for (const { root, checkpoint } of await targetsOf(services.workspaces, argument, selected, ask))
     await root.api.pin(checkpoint.id, pinned);
 };
 

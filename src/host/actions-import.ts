@@ -91,10 +91,7 @@ const importOld = async (services: Services, root: Root, choices: readonly Impor
     : vscode.window.showInformationMessage;
   const answer = await say(reports.map(importText).join(' '), ...(some ? [timeline] : []), ...(more ? [details] : []));
   if (answer === timeline) await vscode.commands.executeCommand(commands.openTimeline);
-  if (answer === details) {
-    const document = await vscode.workspace.openTextDocument({ content: importPage(reports), language: 'markdown' });
-    await vscode.window.showTextDocument(document, { preview: true });
-  }
+  if (answer === details) await services.pages.show('Import', importPage(reports));
 };
 
 /** Once for each kind of data and workspace: whoever says no has said it, and finds it under Import… later. */

@@ -3,7 +3,7 @@ import { CheckpointsError } from '../core/errors';
 import { previousOf } from './actions-compare';
 import type { Target } from './diff';
 import type { LineChange } from './line-edit';
-import { activeSnapshotDiff, restoreChange } from './line-restore';
+import { activeSnapshotDiff, restoreChange, restoreChangeAt } from './line-restore';
 import { newestFirst, pickCheckpoint, targetOf } from './picker';
 import { relativeTime } from './relative-time';
 import { Root } from './root';
@@ -100,7 +100,10 @@ const holderOf = async (node: FileNode | FolderNode): Promise<Target> => {
   return previous === undefined ? node : { root: node.root, checkpoint: previous };
 };
 
-/** Called by VS Code's inline change view with the file, all changes of this provider and the one in view. */
+/**
+ * Called by VS Code's inline change view with the file, all changes of this provider and the one in view; by the palette
+ * with nothing: then it is the change at the cursor.
+ */
 export const restoreThisChange = async (
   { gutter }: Services,
   uri: unknown,
@@ -109,9 +112,11 @@ export const restoreThisChange = async (
 ): Promise<void> => {
   const change =
     Array.isArray(changes) && typeof index === 'number' ? (changes[index] as LineChange | undefined) : undefined;
-  if (!(uri instanceof vscode.Uri) || change === undefined)
-    throw new CheckpointsError('invalid-argument', 'Open a change bar in the gutter first.');
-  await restoreChange(gutter.original(uri), uri, change);
+  if (uri instanceof vscode.Uri && change !== undefined) return restoreChange(gutter.original(uri), uri, change);
+  const editor = vscode.window.activeTextEditor;
+  if (editor === undefined)
+    throw new CheckpointsError('invalid-argument', 'Put the cursor on a change bar of the gutter first.');
+  await restoreChangeAt(gutter.original(editor.document.uri), editor);
 };
 
 export const showInGutter = async ({ workspaces, gutter }: Services, argument: unknown): Promise<void> => {

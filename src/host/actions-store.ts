@@ -23,12 +23,6 @@ const oneRoot = async ({ workspaces }: Services, title: string): Promise<Root | 
   return root;
 };
 
-/** A readonly page of Markdown would be grander; this one can be searched, copied and closed like any file. */
-const page = async (content: string): Promise<void> => {
-  const document = await vscode.workspace.openTextDocument({ content, language: 'markdown' });
-  await vscode.window.showTextDocument(document, { preview: true });
-};
-
 export const showStatistics = async (services: Services): Promise<void> => {
   const root = await oneRoot(services, 'Show Statistics');
   if (root === undefined) return;
@@ -37,7 +31,8 @@ export const showStatistics = async (services: Services): Promise<void> => {
     ({ session, title, checkpoints, bytes: size }) =>
       `| ${cell(title ?? session ?? 'Without a session')} | ${checkpoints} | ${bytes(size)} |`,
   );
-  await page(
+  await services.pages.show(
+    `Checkpoints of ${root.name}`,
     [
       `# Checkpoints of ${root.name}`,
       '',
@@ -103,7 +98,10 @@ export const runDoctor = async (services: Services): Promise<void> => {
     vscode.window.showInformationMessage('The checkpoint store is healthy.');
     return;
   }
-  await page(['# What the doctor found', '', ...problems.map(({ message }) => `- ${message}`), ''].join('\n'));
+  await services.pages.show(
+    'What the Doctor Found',
+    ['# What the doctor found', '', ...problems.map(({ message }) => `- ${message}`), ''].join('\n'),
+  );
   const answer = await vscode.window.showWarningMessage(
     `The doctor found ${plural(problems.length, 'problem')}.`,
     'Repair',

@@ -111,9 +111,8 @@ export const openHandoff = async (services: Services): Promise<void> => {
     await vscode.commands.executeCommand('markdown.showPreview', file);
   } catch (error) {
     if (!(error instanceof vscode.FileSystemError)) throw error;
-    // Not exported (a setting): the same page as an untitled document.
-    const content = await root.task.handoff();
-    await vscode.window.showTextDocument(await vscode.workspace.openTextDocument({ content, language: 'markdown' }));
+    // Not exported (a setting): the same page all the same.
+    await services.pages.show('Handoff', await root.task.handoff());
   }
 };
 

@@ -81,7 +81,7 @@ const table = ({ services, timeline, setViewAsTree }: CommandOptions): Record<Ow
   [commands.refresh]: async () => {
     // What could not be opened may be there by now: git installed, the folder made.
     if (services.workspaces.failures.length > 0) await services.workspaces.update();
-    await services.tree.refresh();
+    await services.tree.tryAgain();
   },
   [commands.viewAsTree]: () => setViewAsTree(true),
   [commands.viewAsList]: () => setViewAsTree(false),

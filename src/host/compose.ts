@@ -16,6 +16,7 @@ import { RemotePicker } from './remote-picker';
 import { asCheckpointsError } from './workspaces';
 import { showError } from './notifications';
 import { workspaceOpener } from './open';
+import { Pages } from './pages';
 import { whileOpen } from './plan-guard';
 import { PlanView } from './plan-view';
 import { Plugin } from './plugin';
@@ -62,7 +63,8 @@ export const compose = (context: vscode.ExtensionContext): Host => {
   const plan = new PlanView();
   const gutter = new Gutter(workspaces);
   const plugin = new Plugin(context, workspaces);
-  const flow = new RestoreFlow(whileOpen(workspaces, plan), log);
+  const pages = new Pages();
+  const flow = new RestoreFlow(whileOpen(workspaces, plan), log, pages.show);
   const watch = new ServerWatch(workspaces, plugin, log);
   const backup = new Backup(workspaces, log);
   const remotes = new RemotePicker(context.workspaceState);
@@ -72,7 +74,7 @@ export const compose = (context: vscode.ExtensionContext): Host => {
   const oldData = new OldData(context.extensionUri, backup, log);
   const services: Services = {
     ...{ log, workspaces, tree, treeView, gutter, plugin, watch, states, flow },
-    ...{ backup, remotes, oldData },
+    ...{ backup, remotes, oldData, pages },
   };
   const timeline = new TimelineView(context.extensionUri, new HostTimeline(services), log);
   const setViewAsTree = async (on: boolean): Promise<void> => {
@@ -81,7 +83,7 @@ export const compose = (context: vscode.ExtensionContext): Host => {
     tree.setOptions({ asTree: on });
   };
   void vscode.commands.executeCommand('setContext', contextKeys.viewAsTree, asTree);
-  const timer = setInterval(() => treeView.visible && tree.redraw(), redrawEvery);
+  const timer = setInterval(() => treeView.visible && void tree.redraw(), redrawEvery);
   const keep = (work: () => Promise<unknown>) => () =>
     void work().catch((error: unknown) => log.error(asCheckpointsError(error)));
 
@@ -110,6 +112,7 @@ export const compose = (context: vscode.ExtensionContext): Host => {
       isCaseSensitive: process.platform === 'linux',
     }),
     texts,
+    pages,
     vscode.workspace.registerFileSystemProvider(textScheme, texts, { isCaseSensitive: true }),
     registerCommands({ services, timeline, setViewAsTree }),
     vscode.workspace.onDidGrantWorkspaceTrust(keep(() => workspaces.reopen())),

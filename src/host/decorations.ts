@@ -1,6 +1,7 @@
 import * as vscode from 'vscode';
 import type { ChangeStatus } from '../core/model';
 import { snapshotScheme } from './ids';
+import { plural } from './labels';
 import { snapshotUri } from './uris';
 
 /** Letters and colours of VS Code's own git decorations, so that a changed file looks as it does everywhere else. */
@@ -13,14 +14,30 @@ const looks: Record<ChangeStatus, { badge: string; color: string; tooltip: strin
 };
 
 const prefix = 'change=';
+const countPrefix = 'files=';
 
 /** The URI of a row: the status travels in the fragment, which no document has. */
 export const decorated = (checkpoint: string, file: vscode.Uri, status: ChangeStatus): vscode.Uri =>
   snapshotUri(checkpoint, file).with({ fragment: prefix + status });
 
+/**
+ * The URI of a row that stands for several files. Their number stands at the right edge, where a long title cannot push it
+ * out of a narrow side bar.
+ */
+export const counted = (checkpoint: string, files: number): vscode.Uri =>
+  vscode.Uri.from({ scheme: snapshotScheme, authority: checkpoint, path: '/', fragment: countPrefix + files });
+
+/** VS Code takes two characters. */
+const short = (files: number): string => (files > 99 ? '9+' : String(files));
+
 export class ChangeDecorations implements vscode.FileDecorationProvider {
   provideFileDecoration(uri: vscode.Uri): vscode.FileDecoration | undefined {
-    if (uri.scheme !== snapshotScheme || !uri.fragment.startsWith(prefix)) return undefined;
+    if (uri.scheme !== snapshotScheme) return undefined;
+    if (uri.fragment.startsWith(countPrefix)) {
+      const files = Number(uri.fragment.slice(countPrefix.length));
+      return new vscode.FileDecoration(short(files), `${plural(files, 'file')} changed`);
+    }
+    if (!uri.fragment.startsWith(prefix)) return undefined;
     const status = uri.fragment.slice(prefix.length);
     if (!(status in looks)) return undefined;
     const { badge, color, tooltip } = looks[status as ChangeStatus];

@@ -2,24 +2,16 @@ import { basename } from 'node:path';
 import * as vscode from 'vscode';
 import type { Change, Checkpoint } from '../core/model';
 import { previousSides, sideOf } from './diff-sides';
-import { shortTitle } from './labels';
+import { momentTitle } from './labels';
 import type { Root } from './root';
 import { nothingUri, snapshotUri } from './uris';
+import { workingSide } from './working-side';
 
 /** One checkpoint in its root: what most commands work on. */
 export interface Target {
   root: Root;
   checkpoint: Checkpoint;
 }
-
-const exists = async (uri: vscode.Uri): Promise<boolean> => {
-  try {
-    return ((await vscode.workspace.fs.stat(uri)).type & vscode.FileType.Directory) === 0;
-  } catch (error) {
-    if (error instanceof vscode.FileSystemError && error.code === 'FileNotFound') return false;
-    throw error;
-  }
-};
 
 const show = (
   left: vscode.Uri,
@@ -36,11 +28,11 @@ export const openWorkingDiff = async (
   options: vscode.TextDocumentShowOptions = {},
 ): Promise<void> => {
   const file = root.toUri(path);
-  const [then, now] = await Promise.all([sideOf(root, checkpoint.id, path), exists(file)]);
+  const [then, now] = await Promise.all([sideOf(root, checkpoint.id, path), workingSide(file)]);
   await show(
     then,
-    now ? file : nothingUri(checkpoint.id, file),
-    `${basename(path)} (${shortTitle(checkpoint)} ↔ ${now ? 'Working File' : 'deleted'})`,
+    now ?? nothingUri(checkpoint.id, file),
+    `${basename(path)} (${momentTitle(checkpoint)} ↔ ${now ? 'Working File' : 'deleted'})`,
     options,
   );
 };
@@ -58,19 +50,19 @@ export const openChangeDiff = async (
   const file = root.toUri(path);
   const unchanged = (await root.api.diff(checkpoint.id, undefined, { paths: [path] })).changes.length === 0;
   if (!unchanged || previous === undefined) return openWorkingDiff({ root, checkpoint }, path, options);
-  const [then, now] = await Promise.all([sideOf(root, previous.id, from ?? path), exists(file)]);
+  const [then, now] = await Promise.all([sideOf(root, previous.id, from ?? path), workingSide(file)]);
   await show(
     then,
-    now ? file : nothingUri(previous.id, file),
-    `${basename(path)} (before ${shortTitle(checkpoint)} ↔ ${now ? 'Working File' : 'deleted'})`,
+    now ?? nothingUri(previous.id, file),
+    `${basename(path)} (${momentTitle(previous)} ↔ ${now ? 'Working File' : 'deleted'})`,
     options,
   );
 };
 
 type Side = { checkpoint: Checkpoint } | 'working';
 
-const sideUri = (side: Side, file: vscode.Uri): vscode.Uri =>
-  side === 'working' ? file : snapshotUri(side.checkpoint.id, file);
+const sideUri = async (side: Side, file: vscode.Uri): Promise<vscode.Uri | undefined> =>
+  side === 'working' ? workingSide(file) : snapshotUri(side.checkpoint.id, file);
 
 /** Many files in VS Code's changes editor. A rename shows as one row with both paths. */
 export const openChanges = async (
@@ -80,15 +72,17 @@ export const openChanges = async (
   right: Side,
   changes: readonly Change[],
 ): Promise<void> => {
-  const rows = changes.map((change): [vscode.Uri, vscode.Uri | undefined, vscode.Uri | undefined] => {
-    const now = root.toUri(change.path);
-    const before = change.from === undefined ? now : root.toUri(change.from);
-    return [
-      now,
-      change.status === 'added' ? undefined : sideUri(left, before),
-      change.status === 'deleted' ? undefined : sideUri(right, now),
-    ];
-  });
+  const rows = await Promise.all(
+    changes.map(async (change): Promise<[vscode.Uri, vscode.Uri | undefined, vscode.Uri | undefined]> => {
+      const now = root.toUri(change.path);
+      const before = change.from === undefined ? now : root.toUri(change.from);
+      return [
+        now,
+        change.status === 'added' ? undefined : await sideUri(left, before),
+        change.status === 'deleted' ? undefined : await sideUri(right, now),
+      ];
+    }),
+  );
   await vscode.commands.executeCommand('vscode.changes', title, rows);
 };
 
@@ -97,7 +91,7 @@ export const compareWithWorking = async (target: Target, paths?: string[]): Prom
   const { root, checkpoint } = target;
   const { changes } = await root.api.diff(checkpoint.id, undefined, paths === undefined ? {} : { paths });
   if (changes.length === 0) return false;
-  await openChanges(root, `${shortTitle(checkpoint)} ↔ Working Files`, { checkpoint }, 'working', changes);
+  await openChanges(root, `${momentTitle(checkpoint)} ↔ Working Files`, { checkpoint }, 'working', changes);
   return true;
 };
 
@@ -105,7 +99,7 @@ export const compareCheckpoints = async (
   root: Root,
   from: Checkpoint,
   to: Checkpoint,
-  title = `${shortTitle(from, 30)} ↔ ${shortTitle(to, 30)}`,
+  title = `${momentTitle(from, 30)} ↔ ${momentTitle(to, 30)}`,
 ): Promise<boolean> => {
   const { changes } = await root.api.diff(from.id, to.id);
   if (changes.length === 0) return false;
@@ -120,6 +114,6 @@ export const openPreviousDiff = async (
   change: Pick<Change, 'path' | 'from'>,
 ): Promise<void> => {
   const [left, right] = await previousSides(root, checkpoint, previous, change);
-  const title = `${basename(change.path)} (${previous === undefined ? 'nothing' : shortTitle(previous, 30)} ↔ ${shortTitle(checkpoint, 30)})`;
+  const title = `${basename(change.path)} (${previous === undefined ? 'nothing' : momentTitle(previous, 30)} ↔ ${momentTitle(checkpoint, 30)})`;
   await show(left, right, title);
 };

@@ -4,6 +4,7 @@ import type { Target } from './diff';
 import { commands, contextKeys } from './ids';
 import { shortTitle } from './labels';
 import { snapshotUri } from './uris';
+import { workingKind } from './working-side';
 import type { Workspaces } from './workspaces';
 
 /**
@@ -39,7 +40,9 @@ export class Gutter implements vscode.Disposable {
       provideOriginalResource: async (uri) => {
         const path =
           uri.scheme === 'file' && (await this.workspaces.forUri(uri)) === root ? root.toRelative(uri) : undefined;
-        if (path === undefined || (await root.api.stat(checkpoint.id, path)) === null) return undefined;
+        if (path === undefined || (await root.api.stat(checkpoint.id, path))?.kind !== 'file') return undefined;
+        // The editor shows what a link leads to, which is another file.
+        if ((await workingKind(uri)) === 'link') return undefined;
         return snapshotUri(checkpoint.id, uri);
       },
     };

@@ -5,6 +5,7 @@ export const section = 'opencodeCheckpoints';
 export const container = 'opencodeCheckpoints';
 export const snapshotScheme = 'opencode-checkpoint';
 export const textScheme = 'opencode-checkpoint-text';
+export const pageScheme = 'opencode-checkpoint-page';
 
 export const views = {
   tree: 'opencodeCheckpoints.tree',

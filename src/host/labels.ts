@@ -80,6 +80,12 @@ export const fetchedStay = (count: number): string => {
     : `${number(count)} that were fetched from elsewhere stay.`;
 };
 
+/** The moment that a side of a diff shows: a prompt's checkpoint is called after what comes behind it. */
+export const momentTitle = (checkpoint: Checkpoint, length = 40): string => {
+  const title = shortTitle(checkpoint, length);
+  return checkpoint.trigger === 'turn' && checkpoint.name === null ? `Before “${title}”` : title;
+};
+
 /** A name for titles of diffs and dialogs: never longer than a tab can show. */
 export const shortTitle = (checkpoint: Checkpoint, length = 40): string => {
   const title = firstLine(checkpoint.title) || checkpoint.id;

@@ -5,9 +5,16 @@ import { commands, snapshotScheme } from './ids';
 import { plural } from './labels';
 import { editOf, hunkOf, type LineChange } from './line-edit';
 import { lastLine, selectedSide } from './selected-lines';
+import { parseSnapshotUri } from './uris';
+import { workingKind } from './working-side';
 
-/** Readonly documents take edits in memory without a word, so the scheme is checked. */
-const refuseReadonly = (uri: vscode.Uri): void => {
+/** Readonly documents take edits in memory without a word, so the scheme is checked. A link is followed when it is written. */
+const refuseReadonly = async (uri: vscode.Uri): Promise<void> => {
+  if (
+    (uri.scheme === snapshotScheme && parseSnapshotUri(uri).now) ||
+    (uri.scheme === 'file' && (await workingKind(uri)) === 'link')
+  )
+    throw new CheckpointsError('invalid-argument', 'This is a link: only all of it can be restored.');
   if (uri.scheme !== 'file') throw new CheckpointsError('invalid-argument', 'Only the working file can be changed.');
 };
 
@@ -30,12 +37,30 @@ const putBack = async (
 
 /** "Restore This Change": one hunk of the inline change view. Undone by the editor's own undo. */
 export const restoreChange = async (original: vscode.Uri, modified: vscode.Uri, change: LineChange): Promise<void> => {
-  refuseReadonly(modified);
+  await refuseReadonly(modified);
   const [then, now] = await Promise.all([
     vscode.workspace.openTextDocument(original),
     vscode.workspace.openTextDocument(modified),
   ]);
   await putBack(splitLines(then.getText()), now, [hunkOf(change)]);
+};
+
+/** The same for the hunk at the cursor, or those that a selection touches. */
+export const restoreChangeAt = async (original: vscode.Uri, editor: vscode.TextEditor): Promise<void> => {
+  const { document, selections } = editor;
+  await refuseReadonly(document.uri);
+  const then = splitLines((await vscode.workspace.openTextDocument(original)).getText());
+  const hunks = hunksBetween(then, splitLines(document.getText())) ?? [];
+  const touched = new Set(
+    selections.flatMap((selection) => hunksInSelection(hunks, selection.start.line, lastLine(selection, document))),
+  );
+  if (touched.size === 0)
+    throw new CheckpointsError('invalid-argument', 'Put the cursor on a change bar of the gutter first.');
+  await putBack(
+    then,
+    document,
+    hunks.filter((hunk) => touched.has(hunk)),
+  );
 };
 
 /** The two sides of the diff in front, when the left one is a checkpoint's file. */
@@ -49,7 +74,7 @@ export const restoreSelectedLines = async (): Promise<number> => {
   const diff = activeSnapshotDiff();
   if (diff === undefined)
     throw new CheckpointsError('invalid-argument', 'Open a file of a checkpoint in the diff editor first.');
-  refuseReadonly(diff.modified);
+  await refuseReadonly(diff.modified);
   const selected = selectedSide(diff, vscode.window.activeTextEditor, vscode.window.visibleTextEditors);
   if (selected === undefined) throw new CheckpointsError('invalid-argument', 'Select lines in the diff first.');
   const [original, document] = await Promise.all([

@@ -46,10 +46,11 @@ export const pickCheckpoint = async (
   workspaces: Workspaces,
   title: string,
   accept: (target: Target) => boolean = () => true,
+  none = 'There is no checkpoint to choose yet.',
 ): Promise<Target | undefined> => {
   const items = await checkpointItems(workspaces, accept);
   if (items.length === 0) {
-    vscode.window.showInformationMessage('There is no checkpoint to choose yet.');
+    vscode.window.showInformationMessage(none);
     return undefined;
   }
   const chosen = await vscode.window.showQuickPick(items, {
@@ -87,16 +88,17 @@ const isTarget = (value: unknown): value is Target =>
 
 /**
  * What a command was called with: a row of the tree, a checkpoint of a certain root (the timeline, the search), a
- * reference in text (a keybinding, another extension), or nothing (the palette).
+ * reference in text (a keybinding, another extension), or nothing (the palette): then it is asked for, under a title or in
+ * a way of the command's own.
  */
 export const targetOf = async (
   workspaces: Workspaces,
   argument: unknown,
-  title: string,
+  ask: string | (() => Promise<Target | undefined>),
 ): Promise<Target | undefined> => {
   if (isTreeNode(argument)) return nodeTarget(argument);
   if (isTarget(argument)) return argument;
-  if (typeof argument !== 'string') return pickCheckpoint(workspaces, title);
+  if (typeof argument !== 'string') return typeof ask === 'string' ? pickCheckpoint(workspaces, ask) : ask();
   let failure: unknown;
   for (const root of await workspaces.all())
     try {
@@ -112,10 +114,10 @@ export const targetsOf = async (
   workspaces: Workspaces,
   argument: unknown,
   selected: unknown,
-  title: string,
+  ask: string | (() => Promise<Target | undefined>),
 ): Promise<Target[]> => {
   const nodes = selectedNodes(selected);
   if (nodes.length > 1) return nodeTargets(nodes, ['checkpoint']);
-  const target = await targetOf(workspaces, argument, title);
+  const target = await targetOf(workspaces, argument, ask);
   return target === undefined ? [] : [target];
 };

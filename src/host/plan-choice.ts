@@ -39,11 +39,11 @@ export class PlanChoice implements vscode.TreeDataProvider<PlanNode>, vscode.Dis
   private readonly entries: PlanEntry[];
   private readonly ticked: Set<string>;
 
-  /** `now`: paths that exist; a write to any other adds a file. */
+  /** `now`: paths that exist, and what shows them; a write to any other adds a file. */
   constructor(
     private readonly target: Target,
     plan: RestorePlan,
-    private readonly now: ReadonlySet<string>,
+    private readonly now: ReadonlyMap<string, vscode.Uri>,
   ) {
     this.entries = plan.entries.filter((entry) => entry.action !== 'skip');
     this.ticked = new Set(this.entries.filter(acts).map((entry) => entry.path));
@@ -155,7 +155,10 @@ export class PlanChoice implements vscode.TreeDataProvider<PlanNode>, vscode.Dis
     const { root, checkpoint } = this.target;
     const file = root.toUri(entry.path);
     const status = this.statusOf(entry);
-    return [status === 'added' ? undefined : file, status === 'deleted' ? undefined : snapshotUri(checkpoint.id, file)];
+    return [
+      status === 'added' ? undefined : (this.now.get(entry.path) ?? file),
+      status === 'deleted' ? undefined : snapshotUri(checkpoint.id, file),
+    ];
   }
 }
 

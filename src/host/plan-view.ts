@@ -4,6 +4,7 @@ import type { Target } from './diff';
 import { commands, contextKeys, views } from './ids';
 import { PlanChoice } from './plan-choice';
 import type { FileChooser } from './restore-flow';
+import { workingSide } from './working-side';
 
 interface Open {
   choice: PlanChoice;
@@ -25,7 +26,7 @@ export class PlanView implements FileChooser, vscode.Disposable {
 
   async choose(target: Target, plan: RestorePlan): Promise<string[] | undefined> {
     await this.cancel();
-    const choice = new PlanChoice(target, plan, await existing(target, plan));
+    const choice = new PlanChoice(target, plan, await sidesNow(target, plan));
     const chosen = new Promise<string[] | undefined>((done) => (this.open = { choice, done }));
     await vscode.commands.executeCommand('setContext', contextKeys.planning, true);
     await vscode.commands.executeCommand(`${views.plan}.focus`);
@@ -51,11 +52,19 @@ export class PlanView implements FileChooser, vscode.Disposable {
   }
 }
 
-const existing = async ({ root, checkpoint }: Target, plan: RestorePlan): Promise<Set<string>> => {
+const sidesNow = async ({ root, checkpoint }: Target, plan: RestorePlan): Promise<Map<string, vscode.Uri>> => {
   const { changes } = await root.api.diff(checkpoint.id);
   // Seen from the checkpoint, what is "deleted" now does not exist now.
   const gone = new Set(
     changes.flatMap((change) => (change.status === 'deleted' ? [change.path] : (change.from ?? []))),
   );
-  return new Set(plan.entries.map((entry) => entry.path).filter((path) => !gone.has(path)));
+  const paths = plan.entries.map((entry) => entry.path).filter((path) => !gone.has(path));
+  return new Map(
+    await Promise.all(
+      paths.map(async (path): Promise<[string, vscode.Uri]> => {
+        const file = root.toUri(path);
+        return [path, (await workingSide(file)) ?? file];
+      }),
+    ),
+  );
 };

@@ -98,7 +98,9 @@ export class Plugin implements vscode.Disposable {
         await this.context.globalState.update(key, true);
         const where = place === 'project' ? root.name : 'all your projects';
         const answer = await vscode.window.showInformationMessage(
-          `The OpenCode plugin of ${where} is version ${plugin.version}; this extension brings ${this.version}.`,
+          plugin.version === this.version
+            ? `The OpenCode plugin of ${where} is not the one that this extension brings.`
+            : `The OpenCode plugin of ${where} is version ${plugin.version}; this extension brings ${this.version}.`,
           'Update Plugin',
         );
         if (answer === 'Update Plugin') await this.put(place, root);

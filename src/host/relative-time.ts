@@ -4,17 +4,19 @@ const units: ReadonlyArray<[Intl.RelativeTimeFormatUnit, number]> = [
   ['minute', 60],
 ];
 
-/** "5 min. ago", "yesterday", and a plain date once "ago" says little. In the user's language. */
-export const relativeTime = (iso: string, now: number, language: string): string => {
+/** "5 min. ago" (narrow: "5m ago"), "yesterday", and a plain date once "ago" says little. In the user's language. */
+export const relativeTime = (
+  iso: string,
+  now: number,
+  language: string,
+  style: Intl.RelativeTimeFormatStyle = 'short',
+): string => {
   const seconds = Math.round((now - Date.parse(iso)) / 1000);
   // Clocks of other machines run ahead; a checkpoint is never in the future.
   if (seconds < 60) return new Intl.RelativeTimeFormat(language, { numeric: 'auto' }).format(0, 'second');
   if (seconds > 30 * 86_400) return new Intl.DateTimeFormat(language, { dateStyle: 'medium' }).format(new Date(iso));
   const [unit, size] = units.find(([, length]) => seconds >= length) ?? ['minute', 60];
-  return new Intl.RelativeTimeFormat(language, { numeric: 'auto', style: 'short' }).format(
-    -Math.floor(seconds / size),
-    unit,
-  );
+  return new Intl.RelativeTimeFormat(language, { numeric: 'auto', style }).format(-Math.floor(seconds / size), unit);
 };
 
 /** For the status bar, where every character counts: "now", "5m", "3h", "2d". */

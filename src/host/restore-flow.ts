@@ -3,6 +3,7 @@ import type { PlanOptions, RestoreOptions } from '../core/api';
 import type { Checkpoint, RestorePlan, RestoreScope } from '../core/model';
 import type { Target } from './diff';
 import { shortTitle } from './labels';
+import type { ShowPage } from './pages';
 import { withPatience } from './progress';
 import { runRestore } from './restore-run';
 import { chooseScope, firstScope } from './restore-scope';
@@ -34,7 +35,8 @@ const chooseButton = 'Choose…';
 export class RestoreFlow {
   constructor(
     private readonly chooser: FileChooser,
-    private readonly log: vscode.LogOutputChannel,
+    readonly log: vscode.LogOutputChannel,
+    readonly show: ShowPage,
   ) {}
 
   /** Asks, restores, reports. Answers false when the user stopped, here and in all that follow. */
@@ -58,7 +60,7 @@ export class RestoreFlow {
         options,
         operation: (all) => root.api.restore(checkpoint.id, all),
       },
-      this.log,
+      this,
     );
   }
 
@@ -84,7 +86,7 @@ export class RestoreFlow {
     if (settled === undefined) return false;
     const title = `Restoring from “${shortTitle(checkpoint)}”`;
     const operation = (all: RestoreOptions) => root.api.restore(checkpoint.id, all);
-    return runRestore({ root, title, done: 'Restored', options: settled, operation }, this.log);
+    return runRestore({ root, title, done: 'Restored', options: settled, operation }, this);
   }
 
   async undo(root: Root): Promise<boolean> {
@@ -92,7 +94,7 @@ export class RestoreFlow {
     const options = await this.settle(root, () => root.api.planUndo());
     if (options === undefined) return false;
     const operation = (all: RestoreOptions) => root.api.undo(all);
-    return runRestore({ root, title: 'Undoing the last restore', done: 'Undone', options, operation }, this.log);
+    return runRestore({ root, title: 'Undoing the last restore', done: 'Undone', options, operation }, this);
   }
 
   async redo(root: Root): Promise<boolean> {
@@ -100,7 +102,7 @@ export class RestoreFlow {
     const options = await this.settle(root, () => root.api.planRedo());
     if (options === undefined) return false;
     const operation = (all: RestoreOptions) => root.api.redo(all);
-    return runRestore({ root, title: 'Redoing the restore', done: 'Redone', options, operation }, this.log);
+    return runRestore({ root, title: 'Redoing the restore', done: 'Redone', options, operation }, this);
   }
 
   async revertTurn({ root, checkpoint }: Target): Promise<boolean> {
@@ -124,7 +126,7 @@ export class RestoreFlow {
     const options = await this.settle(root, () => root.api.planRevertTurn(checkpoint.id));
     if (options === undefined) return false;
     const operation = (all: RestoreOptions) => root.api.revertTurn(checkpoint.id, all);
-    return runRestore({ root, title: 'Reverting the turn', done: 'Reverted', options, operation }, this.log);
+    return runRestore({ root, title: 'Reverting the turn', done: 'Reverted', options, operation }, this);
   }
 
   /** Undo and its like need no dialog of their own, but unsaved editors are asked about all the same. */

@@ -5,8 +5,8 @@ import type { Checkpoint, CheckpointId, PathReason, RestoreResult } from '../cor
 import { forkTitle } from '../core/titles';
 import { compareWithWorking } from './diff';
 import { commands } from './ids';
-import { plural } from './labels';
 import { showError } from './notifications';
+import type { ShowPage } from './pages';
 import { withCancel, withPatience } from './progress';
 import { resultText, type Done } from './restore-text';
 import type { Root } from './root';
@@ -25,8 +25,13 @@ export interface RestoreJob {
   operation(options: RestoreOptions): Promise<RestoreResult>;
 }
 
+export interface RestoreTools {
+  log: vscode.LogOutputChannel;
+  show: ShowPage;
+}
+
 /** Runs a restore with progress and cancel, asks for what needs its own confirmation, and reports once. */
-export const runRestore = async (job: RestoreJob, log: vscode.LogOutputChannel): Promise<boolean> => {
+export const runRestore = async (job: RestoreJob, { log, show }: RestoreTools): Promise<boolean> => {
   const result = await attempt(job, {});
   if (result === undefined) return false;
   for (const [what, paths] of [
@@ -36,7 +41,7 @@ export const runRestore = async (job: RestoreJob, log: vscode.LogOutputChannel):
   ] as const)
     for (const { path, reason } of paths) log.info(`${what}: ${path} (${reason})`);
   if (result.session !== null) await openFork(job, result.session.id, log);
-  report(job, result).then(undefined, (error: unknown) => log.error(String(error)));
+  report(job, result, show).then(undefined, (error: unknown) => log.error(String(error)));
   return true;
 };
 
@@ -94,7 +99,11 @@ const stop = (root: Root, session: string): Promise<void> =>
   });
 
 /** One message: what was done, and the ways on. */
-const report = async ({ root, done, target, options }: RestoreJob, result: RestoreResult): Promise<void> => {
+const report = async (
+  { root, done, target, options }: RestoreJob,
+  result: RestoreResult,
+  show: ShowPage,
+): Promise<void> => {
   const text = resultText(done, result, options.scope);
   const changed = result.restored.length + result.deleted.length > 0;
   const again = done === 'Undone' ? 'Redo' : 'Undo';
@@ -114,7 +123,7 @@ const report = async ({ root, done, target, options }: RestoreJob, result: Resto
     : vscode.window.showInformationMessage(text, ...buttons));
   if (answer === again) await vscode.commands.executeCommand(done === 'Undone' ? commands.redo : commands.undo, root);
   if (answer === 'Show Changes' && result.undo !== null) await showChanges(root, result.undo);
-  if (answer === 'Show Details') await details(result);
+  if (answer === 'Show Details') await show('Restore Details', details(result));
   if (answer === 'Open Session' && result.session !== null)
     await root.sessions.open(result.session.id, target === undefined ? result.session.id : forkTitle(target));
   if (answer === 'Copy Prompt' && prompt !== undefined) await vscode.env.clipboard.writeText(prompt);
@@ -135,15 +144,14 @@ export const showChanges = async (root: Root, safety: CheckpointId): Promise<voi
     vscode.window.showInformationMessage('The files are the same as before the restore again.');
 };
 
-const details = async (result: RestoreResult): Promise<void> => {
+const details = (result: RestoreResult): string => {
   const section = (title: string, paths: readonly PathReason[]): string[] =>
-    paths.length === 0
-      ? []
-      : [`${title}: ${plural(paths.length, 'path')}`, ...paths.map(({ path, reason }) => `  ${path}: ${reason}`), ''];
-  const content = [
+    paths.length === 0 ? [] : [`## ${title}`, '', ...paths.map(({ path, reason }) => `- ${path}: ${reason}`), ''];
+  return [
+    '# What the restore left as it was',
+    '',
     ...section('Conflicts', result.conflicts ?? []),
     ...section('Skipped', result.skipped),
     ...section('Kept', result.kept),
   ].join('\n');
-  await vscode.window.showTextDocument(await vscode.workspace.openTextDocument({ content, language: 'plaintext' }));
 };

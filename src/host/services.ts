@@ -2,6 +2,7 @@ import type * as vscode from 'vscode';
 import type { Backup } from './backup';
 import type { Gutter } from './gutter';
 import type { OldData } from './import';
+import type { Pages } from './pages';
 import type { Plugin } from './plugin';
 import type { RemotePicker } from './remote-picker';
 import type { RestoreFlow } from './restore-flow';
@@ -19,6 +20,7 @@ export interface Services {
   readonly treeView: vscode.TreeView<TreeNode>;
   readonly flow: RestoreFlow;
   readonly gutter: Gutter;
+  readonly pages: Pages;
   readonly plugin: Plugin;
   readonly watch: ServerWatch;
   readonly states: SessionStates;

@@ -1,3 +1,4 @@
+import { lstat, readlink } from 'node:fs/promises';
 import * as vscode from 'vscode';
 import { CheckpointsError } from '../core/errors';
 import { parseSnapshotUri } from './uris';
@@ -16,9 +17,10 @@ export class SnapshotFileSystem implements vscode.FileSystemProvider {
   }
 
   async stat(uri: vscode.Uri): Promise<vscode.FileStat> {
-    const { checkpoint, empty, file } = parseSnapshotUri(uri);
+    const { checkpoint, empty, now, file } = parseSnapshotUri(uri);
     if (empty) return stat(vscode.FileType.File, 0, 0);
     const { root, relative } = await this.locate(uri, file);
+    if (now) return linkStat(uri, file);
     const found = await root.api.stat(checkpoint, relative);
     if (found === null) throw vscode.FileSystemError.FileNotFound(uri);
     const type = found.kind === 'folder' ? vscode.FileType.Directory : vscode.FileType.File;
@@ -26,9 +28,10 @@ export class SnapshotFileSystem implements vscode.FileSystemProvider {
   }
 
   async readFile(uri: vscode.Uri): Promise<Uint8Array> {
-    const { checkpoint, empty, file } = parseSnapshotUri(uri);
+    const { checkpoint, empty, now, file } = parseSnapshotUri(uri);
     if (empty) return new Uint8Array();
     const { root, relative } = await this.locate(uri, file);
+    if (now) return linkTarget(uri, file);
     try {
       return await root.api.cat(checkpoint, relative);
     } catch (error) {
@@ -73,6 +76,21 @@ const stat = (type: vscode.FileType, size: number, time: number): vscode.FileSta
   mtime: time,
   permissions: vscode.FilePermission.Readonly,
 });
+
+/** What a link points to is its content, as in a checkpoint. */
+const linkTarget = async (uri: vscode.Uri, file: vscode.Uri): Promise<Uint8Array> => {
+  try {
+    return await readlink(file.fsPath, { encoding: 'buffer' });
+  } catch {
+    // Gone, or a file by now.
+    throw vscode.FileSystemError.FileNotFound(uri);
+  }
+};
+
+const linkStat = async (uri: vscode.Uri, file: vscode.Uri): Promise<vscode.FileStat> => {
+  const { length } = await linkTarget(uri, file);
+  return stat(vscode.FileType.File, length, (await lstat(file.fsPath)).mtimeMs);
+};
 
 const crockford = '0123456789abcdefghjkmnpqrstvwxyz';
 

@@ -12,16 +12,38 @@ import {
   type TreeNode,
   type TurnNode,
 } from './tree-nodes';
-import { decorated } from './decorations';
+import { counted, decorated } from './decorations';
 import type { TurnGroup } from './tree-model';
 
 const ago = (iso: string): string => relativeTime(iso, Date.now(), vscode.env.language);
+/** In a row every character counts. */
+const age = (iso: string): string => relativeTime(iso, Date.now(), vscode.env.language, 'narrow');
 
 /** How each node looks. */
 export const treeItem = (node: TreeNode): vscode.TreeItem => {
   const item = build(node);
   item.id = nodeId(node);
   return item;
+};
+
+/** All that shows of a row, to tell whether it has to be drawn again. Whether it is open is the user's affair. */
+export const lookOf = (node: TreeNode): string => {
+  const {
+    label,
+    description,
+    resourceUri,
+    tooltip,
+    contextValue,
+    iconPath,
+    collapsibleState,
+    accessibilityInformation,
+  } = build(node);
+  const icon = iconPath instanceof vscode.ThemeIcon ? [iconPath.id, iconPath.color?.id] : [];
+  const hover = tooltip instanceof vscode.MarkdownString ? tooltip.value : tooltip;
+  const opens = collapsibleState !== vscode.TreeItemCollapsibleState.None;
+  // A session's counts every point, and to draw a row is to lose those below it for a moment: that can wait for its age.
+  const more = node.type === 'session' ? [] : [hover, accessibilityInformation?.label];
+  return JSON.stringify([label, description, resourceUri?.fragment, contextValue, icon, opens, ...more]);
 };
 
 const build = (node: TreeNode): vscode.TreeItem => {
@@ -70,7 +92,7 @@ const sessionItem = ({ group, parent, open }: SessionNode): vscode.TreeItem => {
   const word = group.state === undefined ? '' : stateWords[group.state];
   const begun = group.count === 0;
   if (begun && group.forks.length === 0) item.collapsibleState = vscode.TreeItemCollapsibleState.None;
-  item.description = [word, begun ? 'no checkpoint yet' : '', ago(group.latest)]
+  item.description = [word, begun ? 'no checkpoint yet' : '', age(group.latest)]
     .filter((part) => part !== '')
     .join(' · ');
   const icon = group.id === null ? 'bookmark' : isFork ? 'repo-forked' : 'comment-discussion';
@@ -93,13 +115,13 @@ const sessionItem = ({ group, parent, open }: SessionNode): vscode.TreeItem => {
 const turnItem = ({ group }: TurnNode): vscode.TreeItem => {
   const label = firstLine(group.prompt) || `Turn ${group.number}`;
   const item = new vscode.TreeItem(label, vscode.TreeItemCollapsibleState.Collapsed);
-  const files = group.changed === 0 ? '' : plural(group.changed, 'file');
-  item.description = [files, ago(group.startedAt)].filter((part) => part !== '').join(' · ');
+  item.description = age(group.startedAt);
+  if (group.changed > 0) item.resourceUri = counted(group.first.id, group.changed);
   item.iconPath = new vscode.ThemeIcon('comment');
   item.contextValue = 'turn';
   item.tooltip = tooltip(group.first, group);
   item.accessibilityInformation = {
-    label: `Turn ${group.number}: ${label}, ${plural(group.points.length, 'checkpoint')}, ${ago(group.startedAt)}`,
+    label: `Turn ${group.number}: ${label}, ${plural(group.points.length, 'checkpoint')}, ${plural(group.changed, 'changed file')}, ${ago(group.startedAt)}`,
   };
   return item;
 };
@@ -120,7 +142,7 @@ const checkpointItem = (node: CheckpointNode): vscode.TreeItem => {
     changed > 0 ? vscode.TreeItemCollapsibleState.Collapsed : vscode.TreeItemCollapsibleState.None,
   );
   const origin = originText(checkpoint);
-  item.description = [counts(files), origin, ago(checkpoint.createdAt)].filter((part) => part !== '').join(' · ');
+  item.description = [counts(files), origin, age(checkpoint.createdAt)].filter((part) => part !== '').join(' · ');
   item.iconPath = checkpointIcon(checkpoint);
   item.contextValue = contextValue(checkpoint);
   item.tooltip = tooltip(checkpoint);

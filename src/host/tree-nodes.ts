@@ -1,4 +1,5 @@
 import type { Change, Checkpoint } from '../core/model';
+import { turnKey } from '../core/turns';
 import type { Target } from './diff';
 import type { Root } from './root';
 import type { SessionGroup, TurnGroup } from './tree-model';
@@ -58,6 +59,16 @@ export interface MoreNode extends Base {
   remaining: number;
 }
 
+/**
+ * The point before a prompt stands alone until its turn has a second one, and becomes that turn then. It is the same row
+ * to whoever is about to click it.
+ */
+const pointId = ({ root, checkpoint, parent }: CheckpointNode): string => {
+  const turn = turnKey(checkpoint);
+  const alone = checkpoint.trigger === 'turn' && !checkpoint.pinned && checkpoint.name === null;
+  return alone && turn !== null && parent?.type !== 'turn' ? `turn:${root.api.root}:${turn}` : checkpoint.id;
+};
+
 export const nodeId = (node: TreeNode): string => {
   const root = node.root.api.root;
   switch (node.type) {
@@ -68,7 +79,7 @@ export const nodeId = (node: TreeNode): string => {
     case 'turn':
       return `turn:${root}:${node.group.key}`;
     case 'checkpoint':
-      return node.checkpoint.id;
+      return pointId(node);
     case 'folder':
       return `${node.checkpoint.id}:${node.path}/`;
     case 'file':

@@ -2,7 +2,8 @@ import * as vscode from 'vscode';
 import type { Change, Checkpoint } from '../core/model';
 import { type PathFolder, filesBelow, pathTree } from './file-tree';
 import type { Root } from './root';
-import { treeItem } from './tree-items';
+import { DrawnRows, keyOf, top } from './tree-drawn';
+import { lookOf, treeItem } from './tree-items';
 import { groupBySession, isGroup, type SessionGroup, type TurnGroup } from './tree-model';
 import type { CheckpointNode, FileNode, FolderNode, MoreNode, SessionNode, TreeNode, TurnNode } from './tree-nodes';
 import type { SessionStates } from './session-states';
@@ -17,7 +18,7 @@ export interface TreeOptions {
 }
 
 export class CheckpointTree implements vscode.TreeDataProvider<TreeNode>, vscode.Disposable {
-  private readonly changed = new vscode.EventEmitter<TreeNode | undefined>();
+  private readonly changed = new vscode.EventEmitter<TreeNode | TreeNode[] | undefined>();
   readonly onDidChangeTreeData = this.changed.event;
   private readonly listed = new vscode.EventEmitter<void>();
   /** The lists were read anew: how many checkpoints there are is known. */
@@ -26,9 +27,14 @@ export class CheckpointTree implements vscode.TreeDataProvider<TreeNode>, vscode
   private readonly groups = new Map<Root, Promise<SessionGroup[]>>();
   private readonly counts = new Map<Root, number>();
   private readonly changes = new Map<string, Promise<Change[]>>();
+  /** The checkpoint before each one, as last read: its changes are counted against that. */
+  private readonly before = new Map<string, string | undefined>();
+  private readonly drawn = new DrawnRows();
   private readonly shown = new Map<string, number>();
   private readonly subscriptions: vscode.Disposable[] = [];
   private stale = false;
+  /** What went wrong below which row, for as long as it does. */
+  private readonly told = new Map<string, string>();
   private reloading: Promise<void> | undefined;
   private disposed = false;
 
@@ -38,7 +44,7 @@ export class CheckpointTree implements vscode.TreeDataProvider<TreeNode>, vscode
     private readonly failed: (error: unknown) => void,
     private readonly states?: Pick<SessionStates, 'of' | 'onDidChange'>,
   ) {
-    if (states !== undefined) this.subscriptions.push(states.onDidChange(() => void this.reload()));
+    if (states !== undefined) this.subscriptions.push(states.onDidChange(() => void this.refresh()));
     this.subscriptions.push(
       workspaces.onDidChange(() => void this.refresh()),
       workspaces.onDidChangeRoots(() => void this.refresh()),
@@ -53,17 +59,13 @@ export class CheckpointTree implements vscode.TreeDataProvider<TreeNode>, vscode
     return [...this.counts.values()].reduce((sum, count) => sum + count, 0);
   }
 
-  /** Ends when the rows are drawn from what is there now. */
-  refresh(): Promise<void> {
-    this.changes.clear();
-    return this.reload();
+  /** The lists could not be read: there are no rows, and that is not because there is nothing. */
+  get broken(): boolean {
+    return this.told.has(top);
   }
 
-  /**
-   * The lists are read before the rows are drawn: VS Code forgets every row when a tree changes, and until it has
-   * the new ones a click on a row reaches its command without saying which row it was.
-   */
-  private reload(): Promise<void> {
+  /** Ends when the rows are drawn from what is there now. The lists are read before, so that the rows wait for nothing. */
+  refresh(): Promise<void> {
     this.stale = true;
     this.reloading ??= this.readLists().finally(() => {
       this.reloading = undefined;
@@ -71,21 +73,45 @@ export class CheckpointTree implements vscode.TreeDataProvider<TreeNode>, vscode
     return this.reloading;
   }
 
+  /** As `refresh`, and what is still wrong is told once more: somebody asked. */
+  tryAgain(): Promise<void> {
+    this.told.clear();
+    return this.refresh();
+  }
+
   private async readLists(): Promise<void> {
     while (this.stale) {
       this.stale = false;
       try {
         const roots = await this.workspaces.all();
-        const lists = await Promise.all(roots.map(async (root) => [root, await this.read(root)] as const));
+        const lists = await Promise.allSettled(roots.map(async (root) => [root, await this.read(root)] as const));
         this.groups.clear();
-        for (const [root, groups] of lists) this.groups.set(root, Promise.resolve(groups));
+        for (const list of lists)
+          // What failed is asked for again, and told, when its rows are.
+          if (list.status === 'fulfilled') this.groups.set(list.value[0], Promise.resolve(list.value[1]));
         this.forgetAllBut(roots);
       } catch {
         // Asked for again, and told, when the rows are.
         this.groups.clear();
+        this.drawAll();
+        continue;
       }
-      if (!this.disposed) this.changed.fire(undefined);
+      await this.redraw();
     }
+  }
+
+  /** Every change of the store asks for the rows again; the same trouble is told once. */
+  private tell(node: TreeNode | undefined, error: unknown): void {
+    const [key, words] = [keyOf(node), String(error)];
+    if (this.told.get(key) === words) return;
+    this.told.set(key, words);
+    this.failed(error);
+    if (node === undefined && !this.disposed) this.listed.fire();
+  }
+
+  private drawAll(): void {
+    this.drawn.forget();
+    if (!this.disposed) this.changed.fire(undefined);
   }
 
   /** A folder that went away counts no more. */
@@ -95,14 +121,21 @@ export class CheckpointTree implements vscode.TreeDataProvider<TreeNode>, vscode
     if (gone.length > 0 && !this.disposed) this.listed.fire();
   }
 
-  /** Draws the same data again: the relative times moved on. */
-  redraw(): void {
-    this.changed.fire(undefined);
+  /** Draws what does not look as it should any more: other rows, other words in them, times that moved on. */
+  async redraw(): Promise<void> {
+    try {
+      const rows = await this.drawn.differing((node) => this.children(node), lookOf);
+      if (rows === 'all') this.drawAll();
+      else if (rows.length > 0 && !this.disposed) this.changed.fire(rows);
+    } catch {
+      // Asked for again, and told, when the rows are.
+      this.drawAll();
+    }
   }
 
   setOptions(options: TreeOptions): void {
     this.options = options;
-    this.redraw();
+    this.drawAll();
   }
 
   loadMore(node: MoreNode): void {
@@ -111,6 +144,7 @@ export class CheckpointTree implements vscode.TreeDataProvider<TreeNode>, vscode
   }
 
   getTreeItem(node: TreeNode): vscode.TreeItem {
+    this.drawn.drew(node, lookOf(node));
     return treeItem(node);
   }
 
@@ -120,9 +154,12 @@ export class CheckpointTree implements vscode.TreeDataProvider<TreeNode>, vscode
 
   async getChildren(node?: TreeNode): Promise<TreeNode[]> {
     try {
-      return await this.children(node);
+      const children = await this.children(node);
+      this.drawn.gave(node, children);
+      if (this.told.delete(keyOf(node)) && node === undefined) this.listed.fire();
+      return children;
     } catch (error) {
-      this.failed(error);
+      this.tell(node, error);
       return [];
     }
   }
@@ -156,15 +193,15 @@ export class CheckpointTree implements vscode.TreeDataProvider<TreeNode>, vscode
         groups.findIndex((group) => within(root, group)),
       );
     }
-    this.redraw();
+    await this.redraw();
   }
 
   /** The row of a session, to reveal it; undefined while its page is not shown. */
   async findSession(id: string, among?: TreeNode[]): Promise<SessionNode | undefined> {
-    for (const node of among ?? (await this.getChildren())) {
+    for (const node of among ?? (await this.children())) {
       if (node.type === 'session' && node.group.id === id) return node;
       if (node.type !== 'root' && node.type !== 'session') continue;
-      const found = await this.findSession(id, await this.getChildren(node));
+      const found = await this.findSession(id, await this.children(node));
       if (found !== undefined) return found;
     }
     return undefined;
@@ -172,10 +209,10 @@ export class CheckpointTree implements vscode.TreeDataProvider<TreeNode>, vscode
 
   /** The row of a checkpoint, to reveal it; undefined while its page is not shown. */
   async find(id: string, among?: TreeNode[]): Promise<CheckpointNode | undefined> {
-    for (const node of among ?? (await this.getChildren())) {
+    for (const node of among ?? (await this.children())) {
       if (node.type === 'checkpoint' && node.checkpoint.id === id) return node;
       if (node.type === 'root' || node.type === 'session' || node.type === 'turn') {
-        const found = await this.find(id, await this.getChildren(node));
+        const found = await this.find(id, await this.children(node));
         if (found !== undefined) return found;
       }
     }
@@ -188,6 +225,10 @@ export class CheckpointTree implements vscode.TreeDataProvider<TreeNode>, vscode
   }
 
   private async children(node?: TreeNode): Promise<TreeNode[]> {
+    return this.drawn.adopt(await this.childrenNow(node));
+  }
+
+  private async childrenNow(node?: TreeNode): Promise<TreeNode[]> {
     if (node === undefined) return this.top();
     switch (node.type) {
       case 'root':
@@ -212,10 +253,11 @@ export class CheckpointTree implements vscode.TreeDataProvider<TreeNode>, vscode
     const roots = await this.workspaces.all();
     const [only] = roots;
     if (roots.length === 1 && only !== undefined) return this.rootChildren(only, undefined);
-    const nodes = await Promise.all(
-      roots.map(async (root) => ((await this.groupsOf(root)).length > 0 ? root : undefined)),
-    );
-    return nodes.filter((root) => root !== undefined).map((root) => ({ type: 'root', root, parent: undefined }));
+    // A folder whose list cannot be read has a row, and says so below it: the others are not to suffer for it.
+    const lists = await Promise.allSettled(roots.map((root) => this.groupsOf(root)));
+    return roots
+      .filter((_, index) => lists[index]?.status !== 'fulfilled' || lists[index].value.length > 0)
+      .map((root) => ({ type: 'root', root, parent: undefined }));
   }
 
   private async rootChildren(root: Root, parent: TreeNode | undefined): Promise<TreeNode[]> {
@@ -339,6 +381,11 @@ export class CheckpointTree implements vscode.TreeDataProvider<TreeNode>, vscode
   private async read(root: Root): Promise<SessionGroup[]> {
     const checkpoints = await root.api.list();
     this.counts.set(root, checkpoints.length);
+    checkpoints.forEach(({ id }, index) => {
+      const previous = checkpoints[index + 1]?.id;
+      if (this.before.get(id) !== previous) this.changes.delete(id);
+      this.before.set(id, previous);
+    });
     if (!this.disposed) this.listed.fire();
     return groupBySession(checkpoints, this.states?.of(root, sessionsOf(checkpoints)));
   }

@@ -15,15 +15,29 @@ export const snapshotUri = (checkpoint: string, file: vscode.Uri): vscode.Uri =>
 export const nothingUri = (checkpoint: string, file: vscode.Uri): vscode.Uri =>
   file.with({ scheme: snapshotScheme, authority: nothing, query: `${checkpoint}/${file.authority}` });
 
+/** Authority of a link as it is now. */
+const link = 'link';
+
+/**
+ * A link of the workspace itself, readonly. VS Code would follow it: the diff would show another file, and a line taken
+ * back would be written into that.
+ */
+export const linkUri = (file: vscode.Uri): vscode.Uri =>
+  file.with({ scheme: snapshotScheme, authority: link, query: file.authority });
+
 export interface SnapshotPlace {
+  /** Empty for a link as it is now. */
   checkpoint: string;
   /** The empty side: the file is not there. */
   empty: boolean;
+  /** The link in the workspace, not one of a checkpoint. */
+  now: boolean;
   file: vscode.Uri;
 }
 
 export const parseSnapshotUri = (uri: vscode.Uri): SnapshotPlace => {
   const empty = uri.authority === nothing;
-  const [checkpoint = '', authority = ''] = empty ? uri.query.split('/') : [uri.authority, uri.query];
-  return { checkpoint, empty, file: uri.with({ scheme: 'file', authority, query: '' }) };
+  const now = uri.authority === link;
+  const [checkpoint = '', authority = ''] = empty ? uri.query.split('/') : [now ? '' : uri.authority, uri.query];
+  return { checkpoint, empty, now, file: uri.with({ scheme: 'file', authority, query: '' }) };
 };

@@ -15,6 +15,7 @@ export const viewState = (workspaces: Workspaces, tree: CheckpointTree): ViewSta
     if (failure.reason === 'store-readonly') return 'readonly';
     return failure.reason === 'refused-root' ? 'refused' : 'failed';
   }
+  if (tree.broken) return 'failed';
   if (tree.total === undefined) return 'loading';
   return tree.total === 0 ? 'empty' : 'ready';
 };

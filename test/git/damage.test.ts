@@ -334,6 +334,14 @@ describe('retention', () => {
     expect((await workspace.stats()).bytes).toBeLessThan(1_600_000);
   });
 
+  it('that lost its objects says that the store is broken, not that git failed', async () => {
+    const { box, workspace, gitDir } = await started();
+    await workspace.close();
+    rmSync(join(gitDir, 'objects'), { recursive: true });
+    const again = await box.open();
+    expect(await reasonOf(again.list())).toBe('store-broken');
+  });
+
   it('sweeps what killed processes left behind', async () => {
     const { workspace, gitDir } = await started();
     const pack = join(gitDir, 'objects', 'pack');

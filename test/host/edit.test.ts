@@ -57,6 +57,22 @@ describe('keeping order', () => {
     assert.equal((await now(id)).pinned, false);
   });
 
+  it('offers for unpinning what is pinned, and nothing else', async () => {
+    const { id } = await make('Pinned one');
+    await make('Loose one');
+    await run(commands.pin, id);
+    const asked = await answering([([first]) => first], () => run(commands.unpin));
+    assert.equal(
+      asked[0]?.items.some((item) => item.includes('Pinned one')),
+      true,
+    );
+    assert.equal(
+      asked[0]?.items.some((item) => item.includes('Loose one')),
+      false,
+    );
+    assert.equal((await now(id)).pinned, false);
+  });
+
   it('copies the id', async () => {
     const { id } = await make();
     await run(commands.copyId, id);
@@ -115,7 +131,10 @@ describe('keeping order', () => {
       'no page',
     );
     assert.match(editor?.document.getText() ?? '', /- \d+ checkpoints in \d+ session/);
-    await run('workbench.action.revertAndCloseActiveEditor');
+    // Nobody is asked to save a page that was only read.
+    assert.equal(activeTab()?.isDirty, false);
+    await run('workbench.action.closeActiveEditor');
+    assert.equal(vscode.workspace.textDocuments.filter(({ isUntitled }) => isUntitled).length, 0);
   });
 
   it('cleans up after asking', async () => {

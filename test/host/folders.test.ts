@@ -2,10 +2,12 @@ import * as assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as vscode from 'vscode';
+import type { WorkspaceApi } from '../../src/core/api';
 import { CheckpointsError } from '../../src/core/errors';
 import { commands } from '../../src/host/ids';
 import { activeRoot } from '../../src/host/picker';
-import { failedFolders } from '../../src/host/view-state';
+import { CheckpointTree } from '../../src/host/tree';
+import { failedFolders, viewState } from '../../src/host/view-state';
 import { Workspaces } from '../../src/host/workspaces';
 import { activate, answering, closeEditors, opener, project, read, run, second, withStore, write } from './helpers';
 
@@ -42,6 +44,50 @@ describe('several folders', () => {
     assert.equal((await activeRoot(workspaces))?.name, 'second');
     await workspaces.close();
     assert.deepEqual(closed, ['project', 'second']);
+    workspaces.dispose();
+  });
+
+  it('are shown beside one whose list cannot be read, which is told once; alone it is no empty list', async () => {
+    await withStore((api) => api.create(), second);
+    const open = opener();
+    let [broken, alone] = [true, false];
+    const workspaces = new Workspaces(async (directory) => {
+      if (alone && directory === second) throw new CheckpointsError('git-missing', '');
+      const opened = await open(directory);
+      if (directory !== project) return opened;
+      const list: WorkspaceApi['list'] = async (filter) => {
+        if (broken) throw new CheckpointsError('store-broken', 'Its objects are gone.');
+        return opened.api.list(filter);
+      };
+      const api = new Proxy(opened.api, {
+        get: (target, key) => {
+          const value: unknown = key === 'list' ? list : Reflect.get(target, key);
+          return typeof value === 'function' ? (value.bind(target) as unknown) : value;
+        },
+      });
+      return { ...opened, api };
+    });
+    const errors: unknown[] = [];
+    const tree = new CheckpointTree(workspaces, { asTree: false }, (error) => errors.push(error));
+    const names = async (): Promise<string[]> => (await tree.getChildren()).map(({ root }) => root.name);
+    assert.deepEqual(await names(), ['project', 'second']);
+    const [bad, good] = await tree.getChildren();
+    for (let round = 0; round < 2; round += 1) {
+      assert.deepEqual(await tree.getChildren(bad), []);
+      assert.notEqual((await tree.getChildren(good)).length, 0);
+    }
+    assert.equal(errors.length, 1, 'told more than once');
+    assert.equal(viewState(workspaces, tree), 'ready');
+    alone = true;
+    await workspaces.reopen();
+    assert.deepEqual(await names(), []);
+    assert.equal(viewState(workspaces, tree), 'failed');
+    broken = false;
+    await tree.tryAgain();
+    await names();
+    assert.notEqual(viewState(workspaces, tree), 'failed');
+    tree.dispose();
+    await workspaces.close();
     workspaces.dispose();
   });
 

@@ -1,4 +1,5 @@
 import * as assert from 'node:assert/strict';
+import { readFileSync, symlinkSync } from 'node:fs';
 import * as vscode from 'vscode';
 import type { Checkpoint } from '../../src/core/model';
 import { commands } from '../../src/host/ids';
@@ -10,6 +11,7 @@ import {
   closeEditors,
   eventually,
   read,
+  remove,
   run,
   showFile,
   uri,
@@ -121,6 +123,59 @@ describe('restoring lines', () => {
     assert.match(asked[0]?.message ?? '', /Choose a checkpoint for the gutter first/);
   });
 
+  it('of the change at the cursor, without the inline change view', async () => {
+    await run(commands.showInGutter, point.id);
+    const editor = await showFile('lines.txt');
+    const { document } = editor;
+    await eventually(
+      () => document.lineAt(4).text,
+      (line) => line === 'changed five',
+      'not read again',
+    );
+    editor.selection = new vscode.Selection(4, 2, 4, 2);
+    await run(commands.restoreChange);
+    assert.equal(document.lineAt(4).text, 'line 5');
+    assert.equal(document.getText().includes('line 10\n'), false);
+    editor.selection = new vscode.Selection(0, 0, 0, 0);
+    const asked = await answering([], () => run(commands.restoreChange));
+    assert.match(asked[0]?.message ?? '', /Put the cursor on a change bar/);
+    await run(commands.stopGutter);
+  });
+
+  const encodings: Array<[what: string, encode: (text: string) => Buffer]> = [
+    ['UTF-8 with a mark', (content) => Buffer.from(`\ufeff${content}`)],
+    ['UTF-16', (content) => Buffer.from(`\ufeff${content}`, 'utf16le')],
+    ['UTF-16, big end first', (content) => Buffer.from(`\ufeff${content}`, 'utf16le').swap16()],
+    ['no line end at the end', (content) => Buffer.from(content.trimEnd())],
+    ['CRLF and no line end at the end', (content) => Buffer.from(content.trimEnd().replaceAll('\n', '\r\n'))],
+  ];
+  for (const [what, encode] of encodings)
+    it(`in a file with ${what}, byte for byte, undone by the editor`, async () => {
+      write('lines.txt', encode(text(original)));
+      point = await withStore((api) => api.create());
+      const changed = [...original];
+      changed[4] = 'fünf';
+      changed[14] = 'changed fifteen';
+      changed[19] = 'changed last';
+      write('lines.txt', encode(text(changed)));
+      const editor = await openDiff();
+      const { document } = editor;
+      await eventually(
+        () => document.lineAt(4).text,
+        (line) => line === 'fünf',
+        'not read again',
+      );
+      editor.selections = [new vscode.Selection(4, 0, 4, 1), new vscode.Selection(19, 0, 19, 1)];
+      assert.equal(await run(commands.restoreSelectedLines), 2);
+      assert.ok(await document.save());
+      const half = [...original];
+      half[14] = 'changed fifteen';
+      assert.deepEqual(readFileSync(uri('lines.txt').fsPath), encode(text(half)));
+      await run('undo');
+      assert.ok(await document.save());
+      assert.deepEqual(readFileSync(uri('lines.txt').fsPath), encode(text(changed)));
+    });
+
   it('at the end of the file, with its last line end', async () => {
     write('lines.txt', original.slice(0, 19).join('\n'));
     await run(commands.showInGutter, point.id);
@@ -139,6 +194,46 @@ describe('restoring lines', () => {
     await run(commands.restoreChange, document.uri, [change], 0);
     assert.equal(document.getText(), text(original));
     await run(commands.stopGutter);
+  });
+
+  it('never through a link into the file that it leads to', async () => {
+    write('target.txt', 'not to be touched\n');
+    symlinkSync('lines.txt', uri('link.txt').fsPath);
+    try {
+      point = await withStore((api) => api.create({ name: 'With a link' }));
+      remove('link.txt');
+      symlinkSync('target.txt', uri('link.txt').fsPath);
+      await run('vscode.open', uri('link.txt'));
+      await eventually(
+        () => vscode.window.activeTextEditor?.document.uri.path,
+        (path) => path?.endsWith('/link.txt') === true,
+        'not open',
+      );
+      await answering(
+        [(items) => (items as vscode.QuickPickItem[]).find(({ label }) => label.includes('With a link'))],
+        () => run(commands.openFileDiff),
+      );
+      const tab = await eventually(activeTab, (one) => one?.input instanceof vscode.TabInputTextDiff, 'no diff');
+      const { modified } = tab?.input as vscode.TabInputTextDiff;
+      assert.notEqual(modified.scheme, 'file');
+      assert.equal((await vscode.workspace.openTextDocument(modified)).getText(), 'target.txt');
+      const fromDiff = await answering([], () => run(commands.restoreSelectedLines));
+      assert.match(fromDiff[0]?.message ?? '', /This is a link/);
+      await run(commands.showInGutter, point.id);
+      const change = {
+        originalStartLineNumber: 1,
+        originalEndLineNumber: 1,
+        modifiedStartLineNumber: 1,
+        modifiedEndLineNumber: 1,
+      };
+      const fromGutter = await answering([], () => run(commands.restoreChange, uri('link.txt'), [change], 0));
+      assert.match(fromGutter[0]?.message ?? '', /This is a link/);
+      await run(commands.stopGutter);
+      assert.equal(read('target.txt'), 'not to be touched\n');
+    } finally {
+      remove('link.txt');
+      remove('target.txt');
+    }
   });
 
   it('refuses to change a checkpoint’s own side', async () => {

@@ -188,7 +188,7 @@ describe('restoring', () => {
     const root = (await workspaces.all()).find(({ name }) => name === 'project');
     assert.ok(root);
     try {
-      await work(new RestoreFlow({ choose, cancel: async () => undefined }, log()), root);
+      await work(new RestoreFlow({ choose, cancel: async () => undefined }, log(), async () => undefined), root);
       return offered;
     } finally {
       await workspaces.close();

@@ -242,10 +242,10 @@ describe('comparing', () => {
     await opened(/Changes of “Prompt 1”/);
     await closeEditors();
     await run(commands.compareSessionStart, end.id);
-    await opened(/Prompt 1 ↔ Turn ended: Prompt 1/);
+    await opened(/Before “Prompt 1” ↔ Turn ended: Prompt 1/);
     await closeEditors();
     await answering(['Start of the Session'], () => run(commands.compareWith, end.id));
-    await opened(/Prompt 1 ↔ Turn ended: Prompt 1/);
+    await opened(/Before “Prompt 1” ↔ Turn ended: Prompt 1/);
     const asked = await answering([], () => run(commands.compareSessionStart, start.id));
     assert.match(asked[0]?.message ?? '', /the first checkpoint of its session/);
     await withStore((api) => api.clear('ses_compare'));

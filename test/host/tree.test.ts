@@ -15,6 +15,8 @@ describe('tree', () => {
 
   before(async () => {
     await activate();
+    // The first checkpoint of a folder adds all of its files.
+    await withStore((api) => api.create());
     write('src/deep/er/one.ts', '1\n');
     write('src/deep/two.ts', '2\n');
     write('top.ts', '3\n');
@@ -128,6 +130,49 @@ describe('tree', () => {
     assert.equal((await tree.find(made.id))?.checkpoint.name, 'From outside');
   });
 
+  it('draws what changed and leaves the other rows their identity', async () => {
+    const session = { id: 'ses_rows', messageId: null, messageCount: 0, title: 'Rows', parent: null };
+    const turn = { number: 1, prompt: 'Do it', model: null, agent: null, cost: null, tokens: null };
+    await withStore((api) => api.create({ trigger: 'turn', session, turn }));
+    await tree.refresh();
+    const drawn = new Map<string, TreeNode>();
+    const draw = async (node?: TreeNode): Promise<void> => {
+      for (const child of await tree.getChildren(node)) {
+        drawn.set(tree.getTreeItem(child).id ?? '', child);
+        if (child.type === 'root' || child.type === 'session') await draw(child);
+      }
+    };
+    await draw();
+    const row = [...drawn.values()].find((node) => node.type === 'checkpoint' && node.checkpoint.turn !== null);
+    assert.ok(row);
+    const fired: unknown[] = [];
+    const listener = tree.onDidChangeTreeData((event) => fired.push(event));
+    await tree.refresh();
+    assert.equal(fired.length, 0, 'nothing changed, and rows were drawn');
+    write('top.ts', 'by the agent\n');
+    await withStore((api) =>
+      api.create({ trigger: 'tool', session, turn, cause: { tool: 'edit', callId: null, paths: ['top.ts'] } }),
+    );
+    const [event] = await eventually(
+      () => fired,
+      (events) => events.length > 0,
+      'the tree heard nothing',
+    );
+    listener.dispose();
+    assert.ok(Array.isArray(event) && event.length > 0, 'all rows were drawn anew');
+    for (const node of event as TreeNode[])
+      assert.equal(drawn.get(tree.getTreeItem(node).id ?? ''), node, 'VS Code does not know this row');
+    assert.ok(
+      (event as TreeNode[]).every(({ type }) => type !== 'session'),
+      'rows beside the changed one were drawn',
+    );
+    // The row that somebody is about to click is a turn now, and means the same checkpoint.
+    await draw();
+    assert.equal(drawn.get(tree.getTreeItem(row).id ?? ''), row);
+    assert.equal(row.type, 'turn' as string);
+    await withStore((api) => api.clear('ses_rows'));
+  });
+
   it('groups by session and turn, and pages long lists', async () => {
     const session = { id: 'ses_tree', messageId: null, messageCount: 0, title: 'Add a parser', parent: null };
     const turn = (number: number) => ({
@@ -164,6 +209,10 @@ describe('tree', () => {
     assert.equal(newest?.type, 'turn');
     assert.equal(label(newest as TreeNode), 'Prompt 60');
     assert.equal((await tree.getChildren(newest)).length, 2);
+    // A long prompt would push a number behind it out of a narrow side bar: it has a badge.
+    const row = tree.getTreeItem(newest as TreeNode);
+    assert.equal(row.description, 'now');
+    assert.equal(row.resourceUri && new ChangeDecorations().provideFileDecoration(row.resourceUri)?.badge, '1');
     const more = children[children.length - 1];
     assert.ok(more?.type === 'more');
     assert.equal(children.length, 51);

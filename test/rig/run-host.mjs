@@ -117,8 +117,8 @@ const inServer = async (env, workspaceFile) => {
 };
 
 const onDesktop = async (env, workspaceFile) => {
-  const { runTests } = await import('@vscode/test-electron');
-  return runTests({
+  const { runTests, TestRunFailedError } = await import('@vscode/test-electron');
+  const started = runTests({
     extensionDevelopmentPath: root,
     extensionTestsPath: bundle,
     extensionTestsEnv: { ...env, XDG_DATA_HOME: join(scratch, 'data'), XDG_CONFIG_HOME: join(scratch, 'config') },
@@ -129,6 +129,11 @@ const onDesktop = async (env, workspaceFile) => {
       '--user-data-dir',
       join(scratch, 'user'),
     ],
+  });
+  // It rejects when tests fail; which ones is in the result file, and said below.
+  return started.catch((error) => {
+    if (error instanceof TestRunFailedError && error.code !== undefined && existsSync(resultFile)) return error.code;
+    throw error;
   });
 };
 

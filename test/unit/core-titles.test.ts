@@ -33,6 +33,28 @@ describe('titles', () => {
       'Before restoring “Fix the bug”',
     ],
     [{ trigger: 'restore', restore: { operation: 'restore', target: 'cp_1' } }, 'Before restoring “cp_1”'],
+    [
+      {
+        trigger: 'restore',
+        restore: { operation: 'restore', target: 'cp_1' },
+        targetTitle: 'Before bash',
+        targetTrigger: 'tool',
+      },
+      'Before going back to “bash”',
+    ],
+    [
+      {
+        trigger: 'restore',
+        restore: { operation: 'restore', target: 'cp_1' },
+        targetTitle: 'Fix the bug',
+        targetTrigger: 'turn',
+      },
+      'Before going back to “Fix the bug”',
+    ],
+    [
+      { trigger: 'restore', restore: { operation: 'restore', target: 'cp_1' }, targetTitle: 'Before the agent' },
+      'Before restoring “Before the agent”',
+    ],
     [{ trigger: 'restore', restore: { operation: 'undo', target: 'cp_1' } }, 'Before undo'],
     [{ trigger: 'restore', restore: { operation: 'redo', target: 'cp_1' } }, 'Before redo'],
     [

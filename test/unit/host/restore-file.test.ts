@@ -74,10 +74,9 @@ describe('restoring by name', () => {
     session: null,
     undo: null,
   }));
-  const flow = new RestoreFlow({ choose: async () => undefined, cancel: async () => undefined }, {
-    info: () => undefined,
-    error: () => undefined,
-  } as unknown as vscode.LogOutputChannel);
+  const log = { info: () => undefined, error: () => undefined } as unknown as vscode.LogOutputChannel;
+  const chooser = { choose: async () => undefined, cancel: async () => undefined };
+  const flow = new RestoreFlow(chooser, log, async () => undefined);
   const run = (action: PlanAction): Promise<boolean> => {
     const plan = async () => ({ scope: ['files'], entries: [{ path: 'new.ts', action }] });
     const target = { root: { api: { plan, restore } }, checkpoint: record('cp_1', { title: 'Then' }) };

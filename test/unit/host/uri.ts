@@ -5,6 +5,7 @@ export const uri = (path: string, authority = ''): vscode.Uri => {
   const of = (parts: Pick<vscode.Uri, 'scheme' | 'authority' | 'path' | 'query'>): vscode.Uri =>
     ({
       ...parts,
+      fsPath: parts.path,
       with: (change: Partial<vscode.Uri>) => of({ ...parts, ...change }),
       toString: () => `${parts.scheme}://${parts.authority}${parts.path}?${parts.query}`,
     }) as vscode.Uri;

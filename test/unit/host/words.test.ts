@@ -40,6 +40,7 @@ describe('times', () => {
   });
 
   it('speak the language of the user', () => {
+    expect(relativeTime(before(300), at, 'en', 'narrow')).toBe('5m ago');
     expect(relativeTime(before(120), at, 'de')).toContain('vor 2');
   });
 });
