@@ -12,9 +12,8 @@ export function handoff(state: TaskState | null, updatedAt: string | null): stri
   const lines = [
     `# Handoff — ${inline(task.title) || 'Untitled Task'}`,
     '',
-    // Two spaces at the end keep the line in a preview; without them the three run together.
-    `**Status:** ${task.status ?? 'unknown'}  `,
-    `**Updated:** ${inline(updatedAt ?? '') || 'Unknown'}  `,
+    `**Status:** ${task.status ?? 'unknown'}`,
+    `**Updated:** ${inline(updatedAt ?? '') || 'Unknown'}`,
     `**Objective:** ${inline(task.objective) || 'Not set'}`,
     ...section('Summary', paragraphs(task.summary), 'No summary recorded.'),
     ...section(

@@ -12,8 +12,8 @@ describe('handoff', () => {
     const page = handoff(null, null);
     expect(page.split('\n').filter((line) => line !== '')).toEqual([
       '# Handoff — Untitled Task',
-      '**Status:** unknown  ',
-      '**Updated:** Unknown  ',
+      '**Status:** unknown',
+      '**Updated:** Unknown',
       '**Objective:** Not set',
       '## Summary',
       'No summary recorded.',
@@ -54,7 +54,7 @@ describe('handoff', () => {
     );
     for (const text of [
       '# Handoff — T\n\n',
-      `**Status:** blocked  \n**Updated:** ${time}  \n**Objective:** O and P\n`,
+      `**Status:** blocked\n**Updated:** ${time}\n**Objective:** O and P\n`,
       '## Summary\n\none\n\ntwo &amp; &quot;three&quot;\n',
       '## Current Plan\n\n1. p\n2. q\n',
       '## Completed Steps\n\n- [x] done\n',
