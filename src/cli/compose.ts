@@ -31,7 +31,7 @@ export async function openFor(
   let task: TaskService | null = null;
   const workspace = await openWorkspace({
     directory: globals.cwd,
-    create: needs.reads !== true,
+    create: needs.begins === true,
     task: (folder, root) => (task = taskOf(folder, root)),
     conversation: (folder, root, stored) => {
       const backedUp = new BackedUpConversations(stored, () => destinationOf(loadConfig(root, folder).config).path);

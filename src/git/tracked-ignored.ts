@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { lstatSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { lstatSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { readJson } from './durable';
 import { splitNul } from './empty-folders';
+import { makeFolder } from './folders';
 import { decodePath, fsPath } from './path-bytes';
 import { quietFlags, runGit, userEnv } from './run';
 import type { Trees } from './trees';
@@ -99,7 +100,7 @@ export class TrackedIgnored {
 
   private write(state: State): void {
     this.state = state;
-    mkdirSync(this.scan, { recursive: true });
+    makeFolder(this.scan);
     const draft = join(this.scan, `new-${process.pid}-${randomBytes(4).toString('hex')}`);
     writeFileSync(draft, JSON.stringify(state));
     renameSync(draft, this.file);
