@@ -20,7 +20,7 @@ export async function openWorkspace(given: string | OpenOptions = '.'): Promise<
   const globals = { cwd: options.directory, server: options.server ?? null };
   let connection: Sessions | null = null;
   const api = programApi(async () => {
-    const { workspace } = await openFor(globals, { index: true }, async (folder, root) => {
+    const { workspace } = await openFor(globals, { index: true, begins: true }, async (folder, root) => {
       connection ??= await openSessions(globals, root, folder);
       return connection;
     });

@@ -46,8 +46,8 @@ export interface OpenNeeds {
   index?: boolean;
   /** It tells by itself what is wrong with the settings. */
   examines?: boolean;
-  /** It only reads: a folder without a store stays without one. */
-  reads?: boolean;
+  /** It brings something in. All others work on what is there: a folder without a store stays without one. */
+  begins?: boolean;
 }
 
 export interface Selection {

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
+import { setFlagsFromString } from 'node:v8';
 import { destinationOf } from '../backup/destination';
 import { BackedUpConversations } from '../backup/stored-sessions';
 import { loadConfig } from '../core/config';
@@ -31,7 +32,7 @@ export async function openFor(
   let task: TaskService | null = null;
   const workspace = await openWorkspace({
     directory: globals.cwd,
-    create: needs.reads !== true,
+    create: needs.begins === true,
     task: (folder, root) => (task = taskOf(folder, root)),
     conversation: (folder, root, stored) => {
       const backedUp = new BackedUpConversations(stored, () => destinationOf(loadConfig(root, folder).config).path);
@@ -43,7 +44,7 @@ export async function openFor(
       );
     },
     sync: (parts) => new GitSync(parts),
-    ...(needs.index && existsSync(wasm) ? { index: openIndex } : {}),
+    ...(existsSync(wasm) ? (needs.index ? { index: openIndex } : { indexAtEnd }) : {}),
   });
   return {
     workspace,
@@ -57,9 +58,29 @@ function taskOf(folder: string, root: string): TaskService {
   return new TaskService(new TaskStore({ folder, root, exportState }));
 }
 
+const indexFile = (folder: string): string => path.join(folder, 'index.db');
+
 async function openIndex(folder: string): Promise<QueryIndex> {
   const { CheckpointIndex } = await import('../index/checkpoint-index');
-  return CheckpointIndex.open({ path: path.join(folder, 'index.db'), wasm: { file: wasm } });
+  return CheckpointIndex.open({ path: indexFile(folder), wasm: { file: wasm } });
+}
+
+/** More than these take longer to write than most commands take: `stats` and `list --search`, which need them, do it then. */
+const fewEnough = 1000;
+
+/** At the end of every command, so that `sqlite3 index.db` tells what `list` tells. */
+async function indexAtEnd(folder: string, refs: Map<string, string>): Promise<QueryIndex | null> {
+  if (refs.size > fewEnough) return null;
+  const { isUpToDate } = await import('../index/index-file');
+  if (await isUpToDate(indexFile(folder), refs)) return null;
+  startFast();
+  return openIndex(folder);
+}
+
+/** For a few rows V8 would work longer on making SQLite fast than SQLite works. Flags that a V8 does not know it complains about. */
+function startFast(): void {
+  if (Number.parseInt(process.versions.v8, 10) > 13) return;
+  for (const flag of ['--no-wasm-tier-up', '--no-wasm-dynamic-tiering']) setFlagsFromString(flag);
 }
 
 async function checkFolder(folder: string): Promise<void> {

@@ -17,7 +17,7 @@ export class History {
   async list(filter: ListFilter = {}): Promise<Checkpoint[]> {
     const { index } = this;
     if (index) {
-      await index.sync(this.refs(), (ids) => this.store.read(ids));
+      await this.fill(index);
       return index.query(filter);
     }
     const { limit, ...rest } = filter;
@@ -25,6 +25,10 @@ export class History {
     if (Object.values(rest).every((value) => value === undefined)) return this.all(limit);
     const found = (await this.all()).filter((checkpoint) => matches(checkpoint, filter));
     return limit === undefined ? found : found.slice(0, limit);
+  }
+
+  fill(index: QueryIndex): Promise<void> {
+    return index.sync(this.refs(), (ids) => this.store.read(ids));
   }
 
   /** Newest first. */

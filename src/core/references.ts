@@ -109,7 +109,7 @@ function notFound(text: string, checkpoints: readonly Referable[]): CheckpointsE
 
 function ambiguous(reference: string, found: readonly Referable[]): CheckpointsError {
   const candidates = candidatesOf(found);
-  const shown = candidates.slice(0, 5).map((c) => `${c.id} (${c.title})`);
+  const shown = candidates.slice(0, 20).map((c) => `${c.id} (${c.title})`);
   const more = candidates.length - shown.length;
   return new CheckpointsError(
     'ambiguous-reference',

@@ -38,6 +38,10 @@ export interface WorkspaceDependencies {
   configProblems?: () => ConfigProblem[];
   /** Without it, lists are read from the store itself. */
   index?: QueryIndex | null;
+  /** Where lists did without one: the index to leave behind at the end, null where it has all of these already. */
+  indexAtEnd?: ((refs: Map<CheckpointId, string>) => Promise<QueryIndex | null>) | null;
+  /** The index is derived: what goes wrong with it at the end is only told. */
+  onIndexProblem?: (error: unknown) => void;
   task?: TaskPort | null;
   conversation?: ConversationPort | null;
   sync?: ((workspace: SyncHost) => SyncService) | null;
@@ -377,8 +381,18 @@ export class Workspace implements WorkspaceApi {
 
   async close(): Promise<void> {
     this.activity.close();
-    await this.deps.index?.close();
+    await this.closeIndex();
     await this.store.close();
+  }
+
+  /** What was made since the last list is in it, too: whoever opens the file with another program finds all there is. */
+  private async closeIndex(): Promise<void> {
+    try {
+      const index = this.deps.index ?? (await this.deps.indexAtEnd?.(this.history.refs())) ?? null;
+      if (index) await this.history.fill(index).finally(() => index.close());
+    } catch (error) {
+      this.deps.onIndexProblem?.(error);
+    }
   }
 }
 

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { spawn } from 'node:child_process';
-import { existsSync, lstatSync, mkdirSync, rmSync, statSync } from 'node:fs';
+import { existsSync, lstatSync, rmSync, statSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CheckpointsError } from '../core/errors';
@@ -9,6 +9,7 @@ import type { ApplyRequest, ApplyResult, FileChange, FileVersion, RecoveryReport
 import { stagePrefix } from './exclusions';
 import { inWords, isFull } from './file-failure';
 import { parentOf } from './file-reader';
+import { makeFolder } from './folders';
 import { readJournal, removeJournal, writeJournal, type Journal } from './journal';
 import type { GitStore } from './store';
 import type { Leaf } from './trees';
@@ -262,8 +263,8 @@ const stagedAt = (stage: string, i: number): string => join(folderIn(stage, i), 
 const asideOf = (stage: string, i: number): string => join(folderIn(stage, i), `was-${i}`);
 
 function makeStage(stage: string, count: number): void {
-  mkdirSync(stage, { recursive: true, mode: 0o700 });
-  for (let i = 0; i < count; i += perFolder) mkdirSync(folderIn(stage, i), { recursive: true });
+  makeFolder(stage, 0o700);
+  for (let i = 0; i < count; i += perFolder) makeFolder(folderIn(stage, i));
 }
 
 /** The data of many new files may still be in memory only: git leaves it there, we do not. Nobody waits for it. */

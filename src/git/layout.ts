@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CheckpointsError } from '../core/errors';
 import { readJson, writeFileDurably } from './durable';
-import { storeFailure } from './file-failure';
+import { inWords, storeFailure } from './file-failure';
+import { makeFolder } from './folders';
 import type { HashName } from './pack-writer';
 import { workspaceFolder } from './roots';
 
@@ -56,16 +57,26 @@ export function ensureStore(layout: Layout, root: string, objectFormat: () => Ha
   const known = readWorkspaceFile(path);
   if (known && existsSync(layout.gitDir)) return known;
   try {
-    mkdirSync(layout.home, { recursive: true, mode: 0o700 });
+    makeFolder(layout.home, 0o700);
     chmodSync(layout.home, 0o700);
-    mkdirSync(layout.folder, { recursive: true });
+    makeFolder(layout.folder);
     const file = known ?? newWorkspaceFile(root, formatOf(layout) ?? objectFormat());
     makeRepository(layout, file.objectFormat);
     if (!known) writeFileDurably(path, `${JSON.stringify(file, null, 2)}\n`);
     return readWorkspaceFile(path) ?? file;
   } catch (error) {
-    throw storeFailure(error, layout.folder);
+    throw cannotBeMade(error, layout.folder);
   }
+}
+
+/** A home that is a file, a drive that is gone: whatever the file system says, it is about where the store should be. */
+function cannotBeMade(error: unknown, folder: string): unknown {
+  const failure = storeFailure(error, folder);
+  const byFileSystem = failure === error && inWords(error) !== null;
+  if (!byFileSystem) return failure;
+  return new CheckpointsError('store-readonly', `The store cannot be made (${folder}): ${(error as Error).message}.`, {
+    cause: error,
+  });
 }
 
 /** Half of one counts: what is missing is made anew when it is opened. */
@@ -110,11 +121,11 @@ export function readWorkspaceFile(path: string): WorkspaceFile | null {
 function makeRepository(layout: Layout, objectFormat: HashName): void {
   if (existsSync(layout.gitDir)) return;
   const draft = `${layout.gitDir}.new-${process.pid}-${randomBytes(4).toString('hex')}`;
-  mkdirSync(join(draft, 'objects', 'pack'), { recursive: true });
-  mkdirSync(join(draft, 'objects', 'info'), { recursive: true });
-  mkdirSync(join(draft, 'refs', 'checkpoints'), { recursive: true });
-  mkdirSync(join(draft, 'info'), { recursive: true });
-  mkdirSync(join(layout.borrowed, 'pack'), { recursive: true });
+  makeFolder(join(draft, 'objects', 'pack'));
+  makeFolder(join(draft, 'objects', 'info'));
+  makeFolder(join(draft, 'refs', 'checkpoints'));
+  makeFolder(join(draft, 'info'));
+  makeFolder(join(layout.borrowed, 'pack'));
   writeFileSync(join(draft, 'HEAD'), 'ref: refs/heads/none\n');
   writeFileSync(join(draft, 'config'), storeConfig(objectFormat, true));
   writeFileSync(join(draft, 'info', 'attributes'), rawAttributes);

@@ -3,7 +3,6 @@ import {
   closeSync,
   existsSync,
   linkSync,
-  mkdirSync,
   openSync,
   readFileSync,
   readdirSync,
@@ -16,6 +15,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { CheckpointsError } from '../core/errors';
+import { makeFolder } from './folders';
 import { isAlive, ownIdentity, type ProcessIdentity } from './process-identity';
 import { isMissing } from './refs';
 
@@ -138,7 +138,7 @@ export class Leases {
 
   /** null when the name is taken. */
   private create(name: string, purpose: string): Lease | null {
-    mkdirSync(this.folder, { recursive: true });
+    makeFolder(this.folder);
     const path = join(this.folder, name);
     const owner: Owner = { ...ownIdentity(), purpose };
     // Written under another name first: nobody ever sees a lease whose owner cannot be read.

@@ -31,6 +31,8 @@ export interface OpenOptions {
   home?: string;
   /** Given the workspace's folder in the store, an index for lists; without one they are read from the store. */
   index?: (folder: string) => Promise<QueryIndex>;
+  /** The same, made at the end: lists are read from the store, and the file is there all the same. Null where it is up to date. */
+  indexAtEnd?: (folder: string, refs: Map<string, string>) => Promise<QueryIndex | null>;
   task?: (folder: string, root: string) => TaskPort;
   conversation?: (folder: string, root: string, stored: StoredSessions) => ConversationPort;
   /** The exchange with others; without it there is none. */
@@ -64,6 +66,8 @@ export async function openWorkspace(options: OpenOptions): Promise<Workspace> {
     config,
     configProblems: () => loadConfig(root, layout.folder, env).problems,
     index,
+    indexAtEnd: options.indexAtEnd && present ? (refs) => options.indexAtEnd!(layout.folder, refs) : null,
+    onIndexProblem: (error) => options.log?.(`the index could not be written: ${String(error)}`),
     task: options.task?.(layout.folder, root) ?? null,
     conversation,
     sync: options.sync

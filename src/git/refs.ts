@@ -2,7 +2,6 @@ import {
   closeSync,
   fstatSync,
   fsyncSync,
-  mkdirSync,
   openSync,
   readFileSync,
   readdirSync,
@@ -13,6 +12,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { CheckpointsError } from '../core/errors';
+import { makeFolder } from './folders';
 import { runGit, safeFlags, storeEnv } from './run';
 
 const oidPattern = /^[0-9a-f]{40}([0-9a-f]{24})?$/;
@@ -116,7 +116,7 @@ export class Refs {
   /** Holds git's lock file of a ref for as long as the caller needs to look and decide. */
   async lock(ref: string, waitMs = 15_000): Promise<RefLock> {
     const path = join(this.gitDir, `${ref}.lock`);
-    mkdirSync(dirname(path), { recursive: true });
+    makeFolder(dirname(path));
     const deadline = Date.now() + waitMs;
     for (let delay = 1; ; delay = Math.min(delay * 2, 50)) {
       try {

@@ -76,7 +76,17 @@ const systemFolders = [
   '/media',
   '/srv',
   '/run',
+  '/usr/local',
+  '/usr/src',
+  '/var/cache',
+  '/var/lib',
+  '/var/log',
+  '/var/tmp',
 ];
+
+/** Nothing below these is anybody's project. `/bin` and `/lib` are links into `/usr` on most systems: real paths are compared. */
+const systemTrees =
+  /^(\/usr)?\/(bin|sbin|lib(32|64|x32|exec)?)(\/|$)|^\/usr\/(share|include)(\/|$)|^\/(proc|sys|boot|System)(\/|$)/;
 
 function isRefused(root: string): string | null {
   const home = real(homedir());
@@ -85,8 +95,13 @@ function isRefused(root: string): string | null {
     if (root === join(home, name)) return `it is your ${name} folder`;
   if (dirname(root) === root) return 'it is the root of a file system';
   if (systemFolders.includes(root)) return 'it is a system folder';
-  if (process.platform === 'win32' && /^[a-z]:\\(windows|program files( \(x86\))?|programdata|users)$/i.test(root))
+  if (
+    process.platform === 'win32' &&
+    /^[a-z]:\\(windows(\\.*)?|program files( \(x86\))?|programdata|users)$/i.test(root)
+  )
     return 'it is a system folder';
+  if (process.platform !== 'win32' && systemTrees.test(root) && !root.startsWith(home + sep))
+    return 'it is part of the system';
   if (home.startsWith(root + sep)) return 'your home folder lies inside it';
   return null;
 }

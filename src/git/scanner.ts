@@ -3,7 +3,6 @@ import {
   copyFileSync,
   existsSync,
   linkSync,
-  mkdirSync,
   readFileSync,
   readdirSync,
   renameSync,
@@ -16,6 +15,7 @@ import { hostname as hostOf } from 'node:os';
 import { join } from 'node:path';
 import type { PathReason } from '../core/model';
 import { FileReader } from './file-reader';
+import { makeFolder } from './folders';
 import { rawAttributes, storeConfig, type Layout } from './layout';
 import type { HashName } from './pack-writer';
 import { encodePath, fsPath } from './path-bytes';
@@ -73,8 +73,8 @@ export class Scanner {
   private prepare(sources: ScanSources): void {
     if (!this.prepared || !existsSync(this.dir)) {
       sweepDead(this.layout.scan);
-      mkdirSync(join(this.dir, 'info'), { recursive: true });
-      mkdirSync(join(this.dir, 'refs'), { recursive: true });
+      makeFolder(join(this.dir, 'info'));
+      makeFolder(join(this.dir, 'refs'));
       writeFileSync(join(this.dir, 'config'), storeConfig(this.algorithm, false));
       writeFileSync(join(this.dir, 'info', 'attributes'), rawAttributes);
       this.prepared = true;
@@ -243,7 +243,7 @@ export class Scanner {
 
   /** Publishes an index made here (by a seed or a first capture) from what was read since `readSince`. */
   install(index: Buffer, readSince: number): void {
-    mkdirSync(this.layout.scan, { recursive: true });
+    makeFolder(this.layout.scan);
     const draft = join(this.layout.scan, `new-${process.pid}-${randomBytes(4).toString('hex')}`);
     writeFileSync(draft, index);
     backdate(draft, readSince);

@@ -1,7 +1,8 @@
-import { existsSync, linkSync, mkdirSync, readFileSync, readdirSync, statSync } from 'node:fs';
+import { existsSync, linkSync, readFileSync, readdirSync, statSync } from 'node:fs';
 import { isAbsolute, join, resolve } from 'node:path';
 import type { Exclusions } from './exclusions';
 import { foldersOfAll, parseCacheTree, withoutTop } from './cache-tree';
+import { makeFolder } from './folders';
 import {
   formatIndex,
   insertEntry,
@@ -228,7 +229,7 @@ export function borrowObjects(from: string, to: string, seen = new Set<string>()
   seen.add(from);
   for (const folder of listOr(from)) {
     if (folder !== 'pack' && !/^[0-9a-f]{2}$/.test(folder)) continue;
-    mkdirSync(join(to, folder), { recursive: true });
+    makeFolder(join(to, folder));
     // A pack's index makes it visible: it comes last.
     const names = listOr(join(from, folder)).sort((a, b) => rank(a) - rank(b));
     for (const name of names) {

@@ -9,6 +9,7 @@ import { EmptyFolders } from './empty-folders';
 import { Exclusions } from './exclusions';
 import { FirstIndex } from './first-index';
 import type { Layout } from './layout';
+import { excludedByNested } from './nested-excluded';
 import { hashObject, type PackWriter, type HashName } from './pack-writer';
 import { comparePaths } from './path-bytes';
 import { ignoredIn } from './ignored-in';
@@ -125,7 +126,9 @@ export class Snapshots {
     const rules = rulesOf(repo, excludesFile, exclusions);
     const { ignoring } = rules;
     const known = existsSync(this.scanner.published) ? await this.look(base, rules, signal) : null;
-    const found = known ?? (await this.lookAnew(base, repo, config, exclusions, rules, signal));
+    const all = known ?? (await this.lookAnew(base, repo, config, exclusions, rules, signal));
+    const out = await excludedByNested(this.root, all.nested, all.added);
+    const found = out.size > 0 ? { ...all, added: all.added.filter((path) => !out.has(path)) } : all;
 
     const named = new Set([...Object.keys(base?.named ?? {}), ...(also.named ?? [])]);
     const forcedBefore = new Set([...(base?.forced ?? []), ...named, ...(also.brought ?? [])]);
@@ -215,11 +218,16 @@ export class Snapshots {
   }
 
   /** What the user's git tracks in spite of ignore rules, as far as the scanner's index does not have it. */
-  private async trackedAbsent(found: ScanOutput, repo: UserRepo | null, { ignoring }: Rules): Promise<string[]> {
+  private async trackedAbsent(
+    found: ScanOutput,
+    repo: UserRepo | null,
+    { ignoring, excludesFile }: Rules,
+  ): Promise<string[]> {
     const changed = [...found.added, ...found.changed, ...found.deleted];
     const files = changed.filter((path) => path === '.gitignore' || path.endsWith('/.gitignore'));
     const rules = [ignoring, ...files.map((path) => `${path} ${stampOf(join(this.root, path))}`)].join('\n');
-    const question = { index: repo?.index ?? null, nested: found.nested, rules };
+    const ignore = { env: this.scanner.environment(), excludesFile };
+    const question = { index: repo?.index ?? null, nested: found.nested, rules, ignore };
     return [...(await this.tracked.absentFrom(found.base, question))];
   }
 

@@ -1,10 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import { lstatSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { readJson } from './durable';
 import { splitNul } from './empty-folders';
-import { decodePath, fsPath } from './path-bytes';
-import { quietFlags, runGit, userEnv } from './run';
+import { makeFolder } from './folders';
+import { gitFolderOf } from './nested-excluded';
+import { decodePath, encodePath, fsPath } from './path-bytes';
+import { quietFlags, runGit, safeFlags, userEnv } from './run';
 import type { Trees } from './trees';
 import { stampOf } from './user-facts';
 
@@ -23,7 +25,12 @@ export interface TrackedQuestion {
   /** Folders of nested repositories. */
   nested: string[];
   rules: string;
+  /** git with our rules, for what is ignored. */
+  ignore: { env: NodeJS.ProcessEnv; excludesFile: string };
 }
+
+/** Lists of an older kind are not gone on with. */
+const kind = 'outer rules count, too';
 
 const nothing: State = { rules: '', lists: {}, seed: null };
 
@@ -60,8 +67,12 @@ export class TrackedIgnored {
     return paths;
   }
 
-  private async find(base: string | null, { index, nested, rules }: TrackedQuestion): Promise<State['lists']> {
+  private async find(
+    base: string | null,
+    { index, nested, ignore, ...more }: TrackedQuestion,
+  ): Promise<State['lists']> {
     const state = this.read();
+    const rules = `${kind}\n${more.rules}`;
     const stamps = new Map<string, string>();
     const top = index === null ? '-' : stampOf(index);
     if (state.seed?.stamp !== top || state.seed.tree !== base) stamps.set('', top);
@@ -71,15 +82,44 @@ export class TrackedIgnored {
     const open = [...stamps.keys()].filter(isOpen);
     if (open.length === 0) return state.lists;
     const lists: State['lists'] = {};
+    const inNested = await this.ignoredInNested(open, ignore);
     for (const [folder, stamp] of stamps) {
       const known = state.lists[folder];
-      const paths = open.includes(folder) ? await trackedIgnored(this.root, folder) : known?.paths;
+      const asked = open.includes(folder);
+      const paths = asked ? (inNested.get(folder) ?? (await trackedIgnored(this.root, folder))) : known?.paths;
       if (paths) lists[folder] = { stamp, paths };
       // What git cannot tell now it is asked again.
       else if (known) lists[folder] = { stamp: '', paths: known.paths };
     }
     this.write({ ...state, rules, lists });
     return lists;
+  }
+
+  /** Rules outside of a nested repository leave files out that it tracks: its own git knows nothing of these, ours is asked. */
+  private async ignoredInNested(
+    open: string[],
+    { env, excludesFile }: TrackedQuestion['ignore'],
+  ): Promise<Map<string, string[]>> {
+    const lists = new Map<string, string[]>();
+    for (const folder of open) {
+      const tracked = folder === '' ? null : await listed(this.root, folder, ['-c']);
+      if (tracked) lists.set(folder, tracked);
+    }
+    const all = [...lists.values()].flat();
+    if (all.length === 0) return lists;
+    const result = await runGit(
+      [...safeFlags, '-c', `core.excludesFile=${excludesFile}`, 'check-ignore', '--no-index', '-z', '--stdin'],
+      {
+        cwd: this.root,
+        env,
+        input: Buffer.concat(all.flatMap((path) => [encodePath(`./${path}`), Buffer.from([0])])),
+        accept: [1, 128],
+      },
+    );
+    // One path that git does not look at (beyond a link) ends it for all: what each repository's own rules say is asked then.
+    if (result.code === 128) return new Map();
+    const ignored = new Set(splitNul(result.stdout).map((path) => decodePath(path.subarray(2))));
+    return new Map([...lists].map(([folder, paths]) => [folder, paths.filter((path) => ignored.has(path))]));
   }
 
   private get file(): string {
@@ -99,18 +139,21 @@ export class TrackedIgnored {
 
   private write(state: State): void {
     this.state = state;
-    mkdirSync(this.scan, { recursive: true });
+    makeFolder(this.scan);
     const draft = join(this.scan, `new-${process.pid}-${randomBytes(4).toString('hex')}`);
     writeFileSync(draft, JSON.stringify(state));
     renameSync(draft, this.file);
   }
 }
 
+const trackedIgnored = (root: string, folder: string): Promise<string[] | null> =>
+  listed(root, folder, ['-ci', '--exclude-standard']);
+
 /** null where git cannot tell. */
-async function trackedIgnored(root: string, folder: string): Promise<string[] | null> {
+async function listed(root: string, folder: string, which: string[]): Promise<string[] | null> {
   const cwd = fsPath(root, folder);
   if (typeof cwd !== 'string') return null; // no process can be started there
-  const result = await runGit([...quietFlags, 'ls-files', '-ci', '--exclude-standard', '-z'], {
+  const result = await runGit([...quietFlags, 'ls-files', ...which, '-z'], {
     cwd,
     env: userEnv(),
     accept: [128],
@@ -122,12 +165,6 @@ async function trackedIgnored(root: string, folder: string): Promise<string[] | 
 
 /** The stamp of its index: submodules and linked worktrees have it elsewhere. */
 function stampOfNested(root: string, folder: string): string {
-  const git = join(root, folder, '.git');
-  try {
-    if (lstatSync(git).isDirectory()) return stampOf(join(git, 'index'));
-    const named = /^gitdir: (.+)$/m.exec(readFileSync(git, 'utf8'))?.[1];
-    return named ? stampOf(join(resolve(dirname(git), named), 'index')) : '-';
-  } catch {
-    return '-'; // none, or none that we may see: then git cannot be asked either
-  }
+  const git = gitFolderOf(root, folder);
+  return git === null ? '-' : stampOf(join(git, 'index'));
 }

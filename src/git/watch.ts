@@ -1,5 +1,6 @@
-import { mkdirSync, watch, type FSWatcher } from 'node:fs';
+import { watch, type FSWatcher } from 'node:fs';
 import { join } from 'node:path';
+import { makeFolder } from './folders';
 
 /** One call soon after any process created, changed, packed or deleted a checkpoint. */
 export function watchRefs(gitDir: string, listener: () => void, onError: (error: unknown) => void): () => void {
@@ -14,7 +15,7 @@ export function watchRefs(gitDir: string, listener: () => void, onError: (error:
   const watchers: FSWatcher[] = [];
   const add = (path: string, only?: RegExp): void => {
     try {
-      mkdirSync(path, { recursive: true });
+      makeFolder(path);
       const watcher = watch(path, { persistent: false }, (_event, name) => {
         if (name && (name.endsWith('.lock') || (only && !only.test(name)))) return;
         soon();

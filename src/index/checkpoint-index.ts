@@ -7,7 +7,7 @@ import type { QueryIndex } from '../core/ports';
 import { parseReference, resolveReference } from '../core/references';
 import { wellFormed } from '../core/text';
 import { selectionForReference, selectionOf, type Selection } from './filter';
-import { readIndexFile, writeIndexFile } from './index-file';
+import { digestOfRefs, readIndexFile, writeIndexFile } from './index-file';
 import { RecordCache } from './record-cache';
 import { fromRow, toRow } from './rows';
 import * as schema from './schema';
@@ -119,9 +119,10 @@ export class CheckpointIndex implements QueryIndex {
       const bytes = this.db.export();
       // Exporting opens the database anew, with the settings of a fresh connection.
       this.db.exec(schema.settings);
+      const refs = digestOfRefs(Array.from(this.known, ([id, { commit }]) => [id, commit] as const));
       this.dirty = false;
       try {
-        await writeIndexFile(this.options.path, bytes);
+        await writeIndexFile(this.options.path, bytes, refs);
         await sweepLeftovers(this.options.path);
       } catch (error) {
         this.dirty = true;

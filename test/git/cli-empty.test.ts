@@ -39,6 +39,20 @@ describe('a command that only reads', () => {
     expect(existsSync(stores())).toBe(false);
   });
 
+  it('works on what is there, where nothing is, and makes no store either', async () => {
+    const nothing = ['undo', 'redo', 'restore x', 'revert-turn x', 'rename x y', 'describe x y', 'pin x', 'delete x'];
+    for (const line of [...nothing, 'task restore x', 'originals restore a.txt', 'export x --out x.bundle'])
+      expect([line, (await desk.refusal(line.split(' '))).reason]).toEqual([
+        line,
+        expect.stringMatching(/^(unknown-reference|nothing-to-(undo|redo)|not-in-checkpoint)$/),
+      ]);
+    for (const line of [['prune'], ['prune', '--dry-run']])
+      expect(await desk.answer(line)).toEqual({ deleted: [], freedBytes: 0 });
+    expect(await desk.answer(['clear'])).toEqual({ deleted: [] });
+    expect(await desk.answer(['originals', 'clear'])).toEqual({ session: null, cleared: [] });
+    expect(existsSync(stores())).toBe(false);
+  });
+
   it('above a project does not take the project over', async () => {
     const project = path.join(desk.root, 'project');
     mkdirSync(project);

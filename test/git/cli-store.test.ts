@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import initSqlJs from 'sql.js';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { DiffResult, Problem, Stats } from '../../src/core/api';
 import type { Checkpoint, RestoreResult } from '../../src/core/model';
@@ -31,6 +32,36 @@ describe('stats', () => {
     expect(stats.store.startsWith(store())).toBe(true);
     expect(stats.perSession).toEqual([expect.objectContaining({ session: null, checkpoints: 2 })]);
     expect((await desk.run(['stats'])).stdout).toMatch(/^checkpoints +2$/m);
+  });
+});
+
+describe('index.db', () => {
+  it('has what list has after every command, also when it was deleted or damaged', async () => {
+    const sql = await initSqlJs();
+    const file = async (): Promise<string> => path.join((await desk.answer<Stats>(['stats'])).store, 'index.db');
+    await create('one');
+    const at = await file();
+    const names = (): unknown => {
+      const db = new sql.Database(readFileSync(at));
+      try {
+        return db.exec('SELECT name FROM checkpoints ORDER BY created_at')[0]?.values.flat();
+      } finally {
+        db.close();
+      }
+    };
+    await create('two');
+    expect(names()).toEqual(['one', 'two']);
+    await desk.answer(['rename', 'one', 'first']);
+    expect(names()).toEqual(['first', 'two']);
+    rmSync(at);
+    await desk.answer(['list']);
+    expect(names()).toEqual(['first', 'two']);
+    writeFileSync(at, 'garbage');
+    await desk.answer(['delete', 'two']);
+    expect(names()).toEqual(['first']);
+    const before = statSync(at).mtimeMs;
+    await desk.answer(['show', 'first']);
+    expect(statSync(at).mtimeMs).toBe(before);
   });
 });
 

@@ -1,10 +1,12 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { CheckpointsError } from '../../src/core/errors';
 import type { RestoreResult } from '../../src/core/model';
 import { storeFailure } from '../../src/git/file-failure';
+import { makeFolder } from '../../src/git/folders';
+import { openWorkspace } from '../../src/git/open';
 import { sandbox, type Sandbox } from './rig';
 import { worker } from './worker';
 
@@ -115,5 +117,31 @@ describe('what the file system says', () => {
     expect(reason(failure('EROFS', '/store/ws/x'))).toMatch(/^store-readonly: /);
     expect(reason(failure('EACCES', '/workshop/x'))).toMatch(/^store-readonly: /);
     expect(reason(failure('EIO', '/project/x'))).toBe('none');
+  });
+});
+
+describe('a place for the store that can hold none', () => {
+  it('is told at once, with the path and the reason', async () => {
+    const box = sandbox();
+    const file = join(box.root, '..', 'file');
+    writeFileSync(file, '1');
+    // Making a folder in /proc fails with "no such file": Node's own `recursive` then tries for ever.
+    for (const home of [join(file, 'store'), '/proc/store/below'])
+      await expect(openWorkspace({ directory: box.root, home })).rejects.toMatchObject({
+        reason: 'store-readonly',
+        message: expect.stringContaining(home) as string,
+      });
+    expect(readFileSync(file, 'utf8')).toBe('1');
+  });
+
+  it('keeps the reason of the file system: a full or read-only volume is not a missing folder', () => {
+    const calls: string[] = [];
+    const volume = (path: string): void => {
+      calls.push(path);
+      if (path === '/v/a') throw Object.assign(new Error('EROFS'), { code: 'EROFS', errno: -30 });
+      throw Object.assign(new Error('ENOENT'), { code: 'ENOENT', errno: -2 });
+    };
+    expect(() => makeFolder('/v/a/b', 0o700, volume)).toThrow('EROFS');
+    expect(calls).toEqual(['/v/a/b', '/v/a']);
   });
 });

@@ -75,6 +75,13 @@ class Model {
     return picture(this.box.root);
   }
 
+  /** Undoing takes back what a restore touched and leaves later edits: beyond them the exact pictures are not known. */
+  restored(before: Map<string, string>): void {
+    if (this.dirtySinceRestore) this.undo = [];
+    this.undo.push(before);
+    this.redo = [];
+  }
+
   pick(n: number): string | null {
     const ids = [...this.pictures.keys()];
     return ids.length === 0 ? null : ids[n % ids.length]!;
@@ -118,8 +125,7 @@ async function run(model: Model, one: Step): Promise<void> {
       expect(result.kept).toEqual([]);
       expect(model.now()).toEqual(model.pictures.get(id));
       model.pictures.set(result.undo!, before);
-      model.undo.push(before);
-      model.redo = [];
+      model.restored(before);
       model.dirtySinceRestore = false;
       return;
     }
@@ -142,8 +148,7 @@ async function run(model: Model, one: Step): Promise<void> {
           expect([path, after.get(path)]).toEqual([path, (inside ? then : before).get(path)]);
       }
       model.pictures.set(result.undo!, before);
-      model.undo.push(before);
-      model.redo = [];
+      model.restored(before);
       model.dirtySinceRestore = false;
       return;
     }

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { CheckpointsError } from '../../src/core/errors';
@@ -82,5 +82,27 @@ describe('a work tree', () => {
       },
     );
     expect((await workspace.create()).files.paths).toEqual(['src/a.txt']);
+  });
+});
+
+describe('the system', () => {
+  it('is no workspace, also where its folders are links into /usr and below them', async () => {
+    const box = sandbox({ git: false });
+    for (const folder of [
+      '/',
+      '/etc',
+      '/usr',
+      '/bin',
+      '/lib',
+      '/sbin',
+      '/usr/bin',
+      '/usr/lib',
+      '/usr/share',
+      '/var/lib',
+    ])
+      expect([folder, await rootOf(box, folder)]).toEqual([folder, 'refused-root']);
+    const below = readdirSync('/usr/lib', { withFileTypes: true }).find((entry) => entry.isDirectory());
+    expect(await rootOf(box, join('/usr/lib', below!.name))).toBe('refused-root');
+    expect(await rootOf(box, box.root)).toBe(box.root);
   });
 });

@@ -95,6 +95,12 @@ describe('references', () => {
       expect.objectContaining({ id: b.id }),
     ]);
     expect(error.message).toContain(c.id);
+    const many = Array.from(
+      { length: 12 },
+      (_, i) => ({ ...a, id: `cp_0abcdf${String(i).padStart(20, '0')}` }) as Checkpoint,
+    );
+    const { message } = failure('cp_0abcdf', many);
+    expect(many.filter(({ id }) => !message.includes(id))).toEqual([]);
     expect(failure('cp_0abcd', [c, b, a]).reason).toBe('unknown-reference');
     expect(failure('0abcde', [c, b, a]).reason).toBe('unknown-reference');
   });

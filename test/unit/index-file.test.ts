@@ -17,7 +17,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { CheckpointsError } from '../../src/core/errors';
 import type { Checkpoint } from '../../src/core/model';
 import { CheckpointIndex, type IndexOptions } from '../../src/index/checkpoint-index';
-import { readIndexFile, writeIndexFile } from '../../src/index/index-file';
+import { digestOfRefs, isUpToDate, readIndexFile, writeIndexFile } from '../../src/index/index-file';
 import { Records } from './records';
 
 const wasm = { file: join(process.cwd(), 'node_modules/sql.js/dist/sql-wasm.wasm') };
@@ -80,6 +80,21 @@ describe('index.db', () => {
     expect(statSync(path).mtimeMs).toBe(before);
   });
 
+  it('tells without SQLite whether it is made from the refs of now', async () => {
+    const all = make(3);
+    const refs = (some: Checkpoint[]): Map<string, string> => new Map(some.map((c) => [c.id, c.files.commit]));
+    expect(await isUpToDate(path, refs([]))).toBe(false);
+    const index = await open();
+    await fill(index, all);
+    await index.close();
+    expect(await isUpToDate(path, refs(all))).toBe(true);
+    expect(await isUpToDate(path, refs([...all].reverse()))).toBe(true);
+    expect(await isUpToDate(path, refs(all.slice(1)))).toBe(false);
+    expect(await isUpToDate(path, refs(all).set(all[1]!.id, 'f'.repeat(40)))).toBe(false);
+    writeFileSync(path, readFileSync(path).fill(7, 200, 201));
+    expect(await isUpToDate(path, refs(all))).toBe(false);
+  });
+
   it('goes on correctly after it was loaded', async () => {
     const all = make(30);
     const first = await open();
@@ -132,7 +147,7 @@ describe('index.db', () => {
     const SQL = await initSqlJs({ wasmBinary: new Uint8Array(readFileSync(wasm.file)).buffer });
     const foreign = new SQL.Database();
     foreign.exec('CREATE TABLE checkpoints (id INTEGER); PRAGMA user_version = 1');
-    await writeIndexFile(path, foreign.export());
+    await writeIndexFile(path, foreign.export(), digestOfRefs([]));
     foreign.close();
     const first = await open();
     expect(first.origin).toBe('other-version');
@@ -143,7 +158,7 @@ describe('index.db', () => {
     if (file.state !== 'whole') throw new Error('not written');
     const ours = new SQL.Database(file.database);
     ours.exec('PRAGMA user_version = 999');
-    await writeIndexFile(path, ours.export());
+    await writeIndexFile(path, ours.export(), digestOfRefs([]));
     ours.close();
     const second = await open();
     expect(second.origin).toBe('other-version');
@@ -158,7 +173,7 @@ describe('index.db', () => {
     if (file.state !== 'whole') throw new Error('not written');
     const ours = new SQL.Database(file.database);
     ours.exec('DROP TABLE checkpoints');
-    await writeIndexFile(path, ours.export());
+    await writeIndexFile(path, ours.export(), digestOfRefs([]));
     ours.close();
     const problems: unknown[] = [];
     const second = await open({ onProblem: (error) => problems.push(error) });

@@ -48,7 +48,7 @@ export function registerCheckpointCommands(program: Command, select: Select): vo
       const metadata = parseMeta(flags.meta);
       if (flags.message !== undefined && flags.session === undefined)
         throw new UsageError('--message needs --session', 'See `opencode-checkpoints create --help`.');
-      const workspace = await invocation.open();
+      const workspace = await invocation.open({ begins: true });
       const session =
         flags.session === undefined
           ? null
@@ -84,7 +84,7 @@ export function registerCheckpointCommands(program: Command, select: Select): vo
     run: async (invocation, _args, flags) => {
       const limit = parseLimit(flags.limit);
       const trigger = parseTrigger(flags.trigger);
-      const workspace = await invocation.open({ index: flags.search !== undefined, reads: true });
+      const workspace = await invocation.open({ index: flags.search !== undefined });
       const { output, globals } = invocation;
       const cut = limit === undefined && output.isTerminal && !globals.json;
       const checkpoints = await workspace.list({
@@ -113,7 +113,7 @@ export function registerCheckpointCommands(program: Command, select: Select): vo
     summary: 'one checkpoint and what changed since the one before it',
     examples: ['opencode-checkpoints show latest', 'opencode-checkpoints show "before the refactoring" --json'],
     run: async (invocation, [reference]) => {
-      const workspace = await invocation.open({ reads: true });
+      const workspace = await invocation.open();
       const checkpoint = await workspace.resolve(reference);
       const changes = await workspace.changes(checkpoint.id);
       return {

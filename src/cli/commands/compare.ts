@@ -25,7 +25,7 @@ export function registerCompareCommands(program: Command, select: Select): void 
         .option('--path <path>', 'only this file or folder (repeatable)', collect)
         .option('--patch', 'the lines, too'),
     run: async (invocation, [from, to], flags) => {
-      const workspace = await invocation.open({ reads: true });
+      const workspace = await invocation.open();
       const first = await workspace.resolve(from ?? 'latest');
       const second = to === undefined ? undefined : await workspace.resolve(to);
       const ids = second ? [first.id, second.id] : [first.id];
@@ -49,7 +49,7 @@ export function registerCompareCommands(program: Command, select: Select): void 
       'opencode-checkpoints cat cp_01jabcdef logo.png > logo.png',
     ],
     run: async (invocation, [reference, given]) => {
-      const workspace = await invocation.open({ reads: true });
+      const workspace = await invocation.open();
       const { id } = await workspace.resolve(reference);
       const { root } = workspace;
       const knows = async (path: string): Promise<boolean> => (await workspace.stat(id, path)) !== null;

@@ -26,7 +26,7 @@ export function registerOriginalsCommands(program: Command, select: Select): voi
     examples: ['opencode-checkpoints originals', 'opencode-checkpoints originals restore src/main.ts'],
     options: sessionOption,
     run: async (invocation, _args, { session }) => {
-      const found = await findOriginals(await invocation.open({ reads: true }), session);
+      const found = await findOriginals(await invocation.open(), session);
       return { json: found, text: (output) => originalsTable(found.originals, output) };
     },
   }).enablePositionalOptions();
@@ -37,7 +37,7 @@ export function registerOriginalsCommands(program: Command, select: Select): voi
     examples: ['opencode-checkpoints originals diff src/main.ts'],
     options: sessionOption,
     run: async (invocation, [given], { session }) => {
-      const workspace = await invocation.open({ reads: true });
+      const workspace = await invocation.open();
       const original = await originalOf(invocation, workspace, given, session);
       const diff = await workspace.diff(original.checkpoint, undefined, { paths: [original.path], patch: true });
       return {
@@ -75,7 +75,7 @@ export function registerOriginalsCommands(program: Command, select: Select): voi
     run: async (invocation, _args, { session }) => {
       const workspace = await invocation.open();
       const found = await findOriginals(workspace, session);
-      await clearOriginals(workspace, found);
+      if (found.originals.length > 0) await clearOriginals(workspace, found);
       const cleared = found.originals.map(({ path }) => path);
       return { json: { session: found.session, cleared }, text: () => `${cleared.length} first versions forgotten.\n` };
     },

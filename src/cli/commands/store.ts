@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
 import type { Problem, Stats } from '../../core/api';
 import type { RecoveryReport } from '../../core/ports';
@@ -16,7 +17,7 @@ export function registerStoreCommands(program: Command, select: Select): void {
     summary: 'how many checkpoints there are and what they take',
     examples: ['opencode-checkpoints stats', 'opencode-checkpoints stats --json'],
     run: async (invocation) => {
-      const workspace = await invocation.open({ index: true, reads: true });
+      const workspace = await invocation.open({ index: true });
       const stats = await workspace.stats();
       return { json: stats, text: (output) => statsView(stats, output) };
     },
@@ -32,7 +33,10 @@ export function registerStoreCommands(program: Command, select: Select): void {
     run: async (invocation, _args, { dryRun }) => {
       const workspace = await invocation.open();
       invocation.output.progress('Pruning…');
-      const pruned = await workspace.prune({ dryRun: dryRun ?? false });
+      // Where there is no store yet, there is nothing to lock either.
+      const pruned = existsSync(workspace.folder)
+        ? await workspace.prune({ dryRun: dryRun ?? false })
+        : { deleted: [], freedBytes: 0 };
       const verb = dryRun ? 'would delete' : 'deleted';
       return {
         json: pruned,
@@ -53,7 +57,7 @@ export function registerStoreCommands(program: Command, select: Select): void {
       const damaged = await examineStoreFiles(invocation.globals.cwd, { repair: repair ?? false });
       if (damaged.some((problem) => !problem.repaired))
         return { json: { problems: damaged }, text: (output) => problemsView(damaged, repair, output) };
-      const { workspace, recovered } = await invocation.openAll({ examines: true, reads: true });
+      const { workspace, recovered } = await invocation.openAll({ examines: true });
       invocation.output.progress('Examining…');
       const found = await workspace.doctor({ repair: repair ?? false });
       // A fork that is missing is among what the doctor finds itself.

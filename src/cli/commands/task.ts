@@ -48,7 +48,7 @@ export function registerTaskCommands(program: Command, select: Select): void {
     summary: 'the task as it is now',
     examples: ['opencode-checkpoints task show --json'],
     run: async (invocation) => {
-      const { task } = await invocation.openAll({ reads: true });
+      const { task } = await invocation.openAll();
       const { live, warnings } = await task.load();
       return reply(live?.task ?? null, warnings);
     },
@@ -72,7 +72,7 @@ export function registerTaskCommands(program: Command, select: Select): void {
     summary: 'forget the task; its checkpoints stay',
     examples: ['opencode-checkpoints task clear'],
     run: async (invocation) => {
-      const { workspace, task } = await invocation.openAll();
+      const { workspace, task } = await invocation.openAll({ begins: true });
       const { warnings } = await task.clear(workspace);
       return reply(null, warnings);
     },
@@ -83,7 +83,7 @@ export function registerTaskCommands(program: Command, select: Select): void {
     summary: 'the saves, newest first',
     examples: ['opencode-checkpoints task history'],
     run: async (invocation) => {
-      const { workspace, task } = await invocation.openAll({ reads: true });
+      const { workspace, task } = await invocation.openAll();
       const history = await task.history(workspace);
       return {
         json: { task: await task.read(), history },
@@ -97,7 +97,7 @@ export function registerTaskCommands(program: Command, select: Select): void {
     summary: 'the task as a page for the next reader',
     examples: ['opencode-checkpoints task handoff > HANDOFF.md'],
     run: async (invocation) => {
-      const { task } = await invocation.openAll({ reads: true });
+      const { task } = await invocation.openAll();
       const page = await task.handoff();
       return { json: { task: await task.read(), handoff: page }, text: () => page };
     },
@@ -155,7 +155,7 @@ async function set(invocation: Invocation, _args: unknown[], flags: SetFlags): P
   delete patch['snapshotName'];
   if (Object.keys(patch).length === 0 && name === null)
     throw new CheckpointsError('invalid-argument', 'Nothing was given to set');
-  const { workspace, task } = await invocation.openAll();
+  const { workspace, task } = await invocation.openAll({ begins: true });
   const saved = await task.save(workspace, patch, { name });
   return {
     json: { task: saved.task, checkpoint: saved.checkpoint, clamped: saved.clamped, warnings: saved.warnings },
