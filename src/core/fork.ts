@@ -50,7 +50,7 @@ export async function locateAnchor(
   }
   for (const { session } of forksOf(await new LineageReader(gateway).read(directory), anchor.id)) {
     const messages = await gateway.messages(session.id);
-    const there = anchorInFork(anchor, session, messages);
+    const there = anchorInFork(anchor, session, messages, at);
     if (there) return { session: session.id, point: forkPoint(there, messages, at), messages };
   }
   throw reason;
