@@ -105,9 +105,12 @@ export class ServerWatch implements vscode.Disposable {
     this.lost.delete(root);
     this.changed.fire();
     this.log.info(`following the server at ${gateway.url} for ${root.api.root}: it has not loaded the plugin`);
+    let heardAt = Date.now();
     gateway
       .events((event) => {
         if (event.type === 'connected' && since !== undefined) this.make(() => missedPoints(root, gateway, since));
+        if (event.type === 'lost') this.lost.set(root, heardAt);
+        else heardAt = Date.now();
         this.hear(root, gateway, event, controller);
       }, controller.signal)
       .catch((error: unknown) => this.log.warn(`following the server ended: ${String(error)}`))
@@ -122,7 +125,6 @@ export class ServerWatch implements vscode.Disposable {
     if (event.type === 'lost') {
       // The next look finds the server again, or another one.
       controller.abort();
-      this.lost.set(root, Date.now());
       this.server.later();
     } else if (event.type === 'prompt' || event.type === 'idle') this.make(() => makePoint(root, gateway, event));
   }
@@ -139,9 +141,7 @@ export class ServerWatch implements vscode.Disposable {
   }
 }
 
-/** A connection is called dead when nothing was heard for so long. */
-const silence = 60_000;
-/** Each costs the reading of a conversation. */
+/** Each costs the reading of a conversation; the newest come first. */
 const caughtUp = 10;
 
 /**
@@ -149,15 +149,17 @@ const caughtUp = 10;
  * agents', and not the user's who goes on now.
  */
 const missedPoints = async (root: Root, gateway: SessionGateway, since: number): Promise<void> => {
-  const changed = (await gateway.list(root.api.root)).filter(({ updatedAt }) => updatedAt >= since - silence);
-  for (const { id } of changed.slice(0, caughtUp).reverse())
-    if ((await gateway.busy(id)) === 'idle') await makePoint(root, gateway, { type: 'idle', session: id });
+  const sessions = (await gateway.list(root.api.root)).filter(({ parentId }) => parentId === null);
+  for (const { id } of sessions.slice(0, caughtUp).reverse())
+    if ((await gateway.busy(id)) === 'idle') await makePoint(root, gateway, { type: 'idle', session: id }, since);
 };
 
 const makePoint = async (
   root: Root,
   gateway: SessionGateway,
   event: Extract<SessionEvent, { type: 'prompt' | 'idle' }>,
+  /** Only for a turn of its own, no copied one, that ended later than this. */
+  endedAfter?: number,
 ): Promise<void> => {
   const trigger = event.type === 'prompt' ? 'turn' : 'idle';
   const { config } = loadConfig(root.api.root, root.api.folder);
@@ -169,6 +171,7 @@ const makePoint = async (
   const turns = turnsOf(messages);
   const turn = event.type === 'prompt' ? turnAt(turns, event.messageId) : turns.at(-1);
   if (turn === null || turn === undefined) return;
+  if (endedAfter !== undefined && ((turn.endedAt ?? 0) <= endedAfter || turn.startedAt < info.createdAt)) return;
   const point: CreateOptions = {
     trigger,
     session: event.type === 'prompt' ? anchorBefore(info, messages, event.messageId) : anchorNow(info, messages),
