@@ -145,8 +145,9 @@ describe.each(generations)('a server of our own, %s', (generation) => {
 
   it('ends one whose starter was killed before it listened', async () => {
     const slow = join(rig.home, 'slow');
-    await writeFile(slow, `#!/bin/sh\n[ "$1" = serve ] && sleep 600\nexec "${rig.binary}" "$@"\n`);
+    await writeFile(slow, `#!/bin/sh\n[ "$1" = serve ] && exec sleep 600\nexec "${rig.binary}" "$@"\n`);
     await chmod(slow, 0o755);
+    await mkdir(state, { recursive: true });
     const args = [await bundledChild(), slow, rig.workspace, state];
     const child = spawn(process.execPath, args, { env: rig.env, stdio: 'ignore' });
     const name = await until(
