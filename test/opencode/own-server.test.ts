@@ -148,10 +148,11 @@ describe.each(generations)('a server of our own, %s', (generation) => {
     await writeFile(slow, `#!/bin/sh\n[ "$1" = serve ] && exec sleep 600\nexec "${rig.binary}" "$@"\n`);
     await chmod(slow, 0o755);
     await mkdir(state, { recursive: true });
+    const others = await readdir(state);
     const args = [await bundledChild(), slow, rig.workspace, state];
     const child = spawn(process.execPath, args, { env: rig.env, stdio: 'ignore' });
     const name = await until(
-      async () => (await readdir(state)).find((file) => /^\d+\.json$/.test(file)),
+      async () => (await readdir(state)).find((file) => /^\d+\.json$/.test(file) && !others.includes(file)),
       30_000,
       () => 'it was not written down',
     );
