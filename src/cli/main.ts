@@ -52,6 +52,13 @@ async function finish(output: Output, code: number): Promise<number> {
   return code;
 }
 
+// Nothing is left that could go on, and the command has not come to its end: that must not pass for success.
+process.once('beforeExit', () => {
+  const output = outputFor(wantsJson(process.argv.slice(2)));
+  report(output, complain(new Error('The command stopped half way: something it waited for never answered')));
+  void finish(output, exitCodes.failed).then((code) => process.exit(code));
+});
+
 void main(process.argv.slice(2)).then(
   // Leaving at once: a git process that is still winding down would keep the event loop, and the shell, waiting.
   (code) => process.exit(code),

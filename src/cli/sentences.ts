@@ -1,6 +1,7 @@
 import type { BackupTrouble } from '../backup/api';
 import { CheckpointsError, type Reason } from '../core/errors';
 import type { RecoveryReport } from '../core/ports';
+import { asSentence } from '../core/text';
 import { UsageError } from './usage';
 
 /** What the command line itself can find wrong, beside the reasons of the core. */
@@ -91,8 +92,16 @@ export interface Complaint {
   wayOut: string;
 }
 
-/** Core messages come with or without a full stop. */
-export const sentence = (text: string): string => (/[.!?…:]$/.test(text.trim()) ? text.trim() : `${text.trim()}.`);
+export const sentence = asSentence;
+
+/** A server that was reached and is of no use: its log would not help. */
+function serverAdvice({ details }: CheckpointsError): string | null {
+  if (details?.['unauthorized'])
+    return 'Set OPENCODE_SERVER_PASSWORD to its password, or write it into the address: `http://opencode:PASSWORD@HOST:PORT`.';
+  if (details?.['foreign'])
+    return 'Look at the address in `--server`, OPENCODE_SERVER_URL or the setting opencode.serverUrl; `opencode serve` prints its own.';
+  return null;
+}
 
 export function complain(error: unknown): Complaint {
   if (error instanceof UsageError) return { reason: 'usage', message: sentence(error.message), wayOut: error.wayOut };
@@ -103,7 +112,7 @@ export function complain(error: unknown): Complaint {
       message: sentence(error.message),
       wayOut: isTrouble(trouble)
         ? `Nothing that was saved is harmed. ${backupWaysOut[trouble]}`
-        : waysOut[error.reason],
+        : (serverAdvice(error) ?? waysOut[error.reason]),
     };
   }
   const message = error instanceof Error ? error.message : String(error);

@@ -120,16 +120,19 @@ export function forkPoint(
 
 /**
  * The same anchor in a fork of its session: ids are new there, order and times are not. null when the fork does not
- * hold all of the anchor's messages. Copied messages are older than the fork itself.
+ * hold all of the anchor's messages. Copied messages are older than the fork itself. What is younger than the checkpoint (`at`) took
+ * the place of messages that were deleted since, and is not what belongs to it.
  */
 export function anchorInFork(
   anchor: Pick<SessionAnchor, 'messageCount'>,
   fork: Described & Pick<SessionInfo, 'createdAt'>,
   messages: readonly SessionMessage[],
+  at = fork.createdAt,
 ): SessionAnchor | null {
   const copied = messages.filter((message) => message.role !== 'other' && message.createdAt <= fork.createdAt);
-  if (copied.length < anchor.messageCount) return null;
-  return anchorOf(fork, copied.slice(0, anchor.messageCount));
+  const belonging = copied.slice(0, anchor.messageCount);
+  if (belonging.length < anchor.messageCount || belonging.some(({ createdAt }) => createdAt > at)) return null;
+  return anchorOf(fork, belonging);
 }
 
 function missing(session: string, messageId: string | null, why: string): CheckpointsError {

@@ -1,4 +1,5 @@
 import { anchorNow, counted } from './anchors';
+import { discard } from './discard';
 import { CheckpointsError } from './errors';
 import { forkAt, locateAnchor, type ForkRequest } from './fork';
 import { originOf } from './lineage';
@@ -13,7 +14,7 @@ export interface ConversationPort {
   plan(target: Checkpoint): Promise<ConversationPlan>;
   /** Throws `session-busy` while the server works on it; never for the `exempt` one, whose own agent goes back. */
   refuseBusy(target: Checkpoint, exempt?: string): Promise<void>;
-  /** The same for files alone, where a server runs anyway: none is started for it, and one that does not answer forbids nothing. */
+  /** The same for files, of these sessions and of all in this folder, where a server runs anyway: none is started for it, and one that does not answer forbids nothing. */
   refuseAtWork(sessions: readonly string[], exempt?: string): Promise<void>;
   /** All that belongs to the session by now; null when no running server can tell: none is started for it. */
   anchorNow(session: string): Promise<SessionAnchor | null>;
@@ -97,13 +98,17 @@ export class GatewayConversation implements ConversationPort {
   }
 
   async refuseBusy(target: Checkpoint, exempt?: string): Promise<void> {
-    await refuseBusySessions(await this.gateway(), [anchorOf(target).id], exempt);
+    const { id } = anchorOf(target);
+    if (await isBusy(await this.gateway(), id)) refuse([id], exempt);
   }
 
   async refuseAtWork(sessions: readonly string[], exempt?: string): Promise<void> {
     try {
       const gateway = await this.running();
-      if (gateway) await refuseBusySessions(gateway, sessions, exempt);
+      if (gateway === null) return;
+      const busy = [];
+      for (const id of sessions) if (await isBusy(gateway, id)) busy.push(id);
+      refuse([...new Set([...busy, ...(await gateway.working(this.directory))])], exempt);
     } catch (error) {
       // Whoever cannot be asked forbids nothing: files can be restored without any OpenCode.
       if (!CheckpointsError.is(error) || CheckpointsError.is(error, 'session-busy')) throw error;
@@ -151,8 +156,7 @@ export class GatewayConversation implements ConversationPort {
       const { session } = await forkAt(gateway, { ...request, ...about, anchor });
       return { id: session.id };
     } catch (reason) {
-      await gateway.remove(anchor.id);
-      throw reason;
+      return discard((id) => gateway.remove(id), anchor.id, reason);
     }
   }
 
@@ -195,9 +199,8 @@ async function isBusy(gateway: SessionGateway, id: string): Promise<boolean> {
   }
 }
 
-async function refuseBusySessions(gateway: SessionGateway, ids: readonly string[], exempt?: string): Promise<void> {
-  const busy: string[] = [];
-  for (const id of ids) if (id !== exempt && (await isBusy(gateway, id))) busy.push(id);
+function refuse(atWork: readonly string[], exempt?: string): void {
+  const busy = atWork.filter((id) => id !== exempt);
   if (busy.length === 0) return;
   const message = busy.length === 1 ? `Session ${busy[0]} is at work` : `Sessions ${busy.join(', ')} are at work`;
   throw new CheckpointsError('session-busy', message, { details: { session: busy[0], sessions: busy } });

@@ -1,4 +1,5 @@
 import { anchorInFork, counted, forkPoint, messageAt, type ForkPoint } from './anchors';
+import { discard } from './discard';
 import { CheckpointsError } from './errors';
 import { forksOf, originKey, type ForkOrigin } from './lineage';
 import { LineageReader } from './lineage-reader';
@@ -49,7 +50,7 @@ export async function locateAnchor(
   }
   for (const { session } of forksOf(await new LineageReader(gateway).read(directory), anchor.id)) {
     const messages = await gateway.messages(session.id);
-    const there = anchorInFork(anchor, session, messages);
+    const there = anchorInFork(anchor, session, messages, at);
     if (there) return { session: session.id, point: forkPoint(there, messages, at), messages };
   }
   throw reason;
@@ -78,8 +79,7 @@ export async function forkAt(gateway: SessionGateway, request: ForkRequest): Pro
       todos,
     };
   } catch (error) {
-    await gateway.remove(fork.session.id);
-    throw error;
+    return discard((id) => gateway.remove(id), fork.session.id, error);
   }
 }
 
@@ -96,10 +96,10 @@ async function exactFork(
     const fork = await gateway.fork(origin.session, origin.point.before);
     const count = counted(fork.messages).length;
     if (count === origin.point.count) return { origin, fork };
-    await gateway.remove(fork.session.id);
-    throw new CheckpointsError('fork-mismatch', `The fork has ${count} messages instead of ${origin.point.count}`, {
-      details: { session: origin.session, expected: origin.point.count, found: count },
-    });
+    const text = `The fork has ${count} messages instead of ${origin.point.count}`;
+    const details = { session: origin.session, expected: origin.point.count, found: count };
+    const mismatch = new CheckpointsError('fork-mismatch', text, { details });
+    return await discard((id) => gateway.remove(id), fork.session.id, mismatch);
   } catch (error) {
     if (attempts > 1 && CheckpointsError.is(error, 'fork-mismatch')) return exactFork(gateway, request, attempts - 1);
     throw error;

@@ -55,7 +55,10 @@ export class GoingBack {
   }
 
   async undo(options: RestoreOptions = {}): Promise<RestoreResult> {
-    return this.run(await this.undoJob(options));
+    const job = await this.undoJob(options);
+    const result = await this.run(job);
+    const made = job.target.restore?.session;
+    return made ? { ...result, fork: { id: made } } : result;
   }
 
   async planUndo(options: PlanOptions = {}): Promise<RestorePlan> {

@@ -196,6 +196,8 @@ export interface RestoreResult {
   kept: PathReason[];
   skipped: PathReason[];
   session: { id: string } | null;
+  /** Of an undo: the session that the restore had made. It stays. */
+  fork?: { id: string };
   /** The safety checkpoint that `undo` goes back to. */
   undo: CheckpointId | null;
   conflicts?: PathReason[];

@@ -16,6 +16,7 @@ import type {
 } from './model';
 import { covering, isMassDelete, planFiles, planFolders, planUnread, type FolderPlan } from './plan';
 import type { CaptureFacts, FileChange, RecoveryReport, SnapshotStore } from './ports';
+import { asSentence } from './text';
 
 /** How many of the newest checkpoints are asked who changed a path last. */
 const attributionWindow = 200;
@@ -262,9 +263,9 @@ export class Restorer {
   /** Throws `session-busy`: an agent at work would change the files again meanwhile. */
   async refuseAtWork({ target, scope, options: { force, exempt } }: PlanJob): Promise<void> {
     if (force) return;
-    const talks = scope.includes('conversation');
-    if (talks) await this.talk().refuseBusy(target, exempt);
-    if (scope.includes('files') && (!talks || exempt !== undefined))
+    if (scope.includes('conversation')) await this.talk().refuseBusy(target, exempt);
+    // Another one, a fork for instance, may be at the same files.
+    if (scope.includes('files'))
       await this.conversation?.refuseAtWork(await this.sessionsAtStake(target, exempt), exempt);
   }
 
@@ -430,16 +431,26 @@ export class Restorer {
     } catch (error) {
       const text = (one: unknown): string => (one instanceof Error ? one.message : String(one));
       const told = (where: string): CheckpointsError =>
-        new CheckpointsError(CheckpointsError.is(error) ? error.reason : 'server-failed', `${text(error)} ${where}`, {
-          cause: error,
-          details: CheckpointsError.is(error) ? error.details : undefined,
-        });
+        new CheckpointsError(
+          CheckpointsError.is(error) ? error.reason : 'server-failed',
+          `${asSentence(text(error))} ${where}`,
+          {
+            cause: error,
+            details: CheckpointsError.is(error) ? error.details : undefined,
+          },
+        );
       try {
         await rollBack();
       } catch (second) {
         throw told(`The files are as they were at the checkpoint: taking them back failed, too (${text(second)}).`);
       }
-      throw told('Nothing was restored: everything is as it was before.');
+      // What a server keeps of a copy that failed was told already.
+      const left = CheckpointsError.is(error) && error.details !== undefined && 'left' in error.details;
+      throw told(
+        left
+          ? 'Nothing was restored: files and task are as they were before.'
+          : 'Nothing was restored: everything is as it was before.',
+      );
     }
   }
 }

@@ -186,6 +186,8 @@ export interface SessionGateway {
    */
   fork(session: string, before: string | null): Promise<ForkedSession>;
   busy(session: string): Promise<BusyState>;
+  /** Those that this server works on in this folder or below it; not sub-agents, which stop with their parents. */
+  working(directory: string): Promise<string[]>;
   /** Stops the agent and returns when it has stopped. */
   interrupt(session: string): Promise<void>;
   /** Tells the agent something without asking for an answer. */

@@ -74,3 +74,6 @@ export function lineProblem(text: string): 'control' | 'direction' | 'malformed'
   if (bidi.test(text)) return 'direction';
   return wellFormed(text) === text ? null : 'malformed';
 }
+
+/** Messages come with or without a full stop. */
+export const asSentence = (text: string): string => (/[.!?…:]$/.test(text.trim()) ? text.trim() : `${text.trim()}.`);

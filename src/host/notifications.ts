@@ -169,9 +169,27 @@ export const advice: Record<Reason, Advice> = {
   },
 };
 
+const serverUrl = settingsOf('opencode.serverUrl');
+
+/** A server that was reached and is of no use: its log would not help. */
+const serverAdvice = ({ details }: CheckpointsError): Advice | null => {
+  if (details?.['unauthorized'])
+    return {
+      sentence: 'The OpenCode server wants a password.',
+      wayOut:
+        'Write it into the address (http://opencode:PASSWORD@HOST:PORT), or start VS Code with OPENCODE_SERVER_PASSWORD set.',
+      action: serverUrl,
+    };
+  if (details?.['foreign'])
+    return { sentence: 'This is not an OpenCode server.', wayOut: 'Check its address.', action: serverUrl };
+  return null;
+};
+
+const adviceFor = (error: CheckpointsError): Advice => serverAdvice(error) ?? advice[error.reason];
+
 /** The sentence, the particular (unless it only repeats it) and the way out. */
 export const explain = (error: CheckpointsError): string => {
-  const { sentence, wayOut } = advice[error.reason];
+  const { sentence, wayOut } = adviceFor(error);
   const detail = error.message.trim();
   if (detail === '' || sentence.startsWith(detail)) return `${sentence} ${wayOut}`.trim();
   const particular = /[.!?…]$/.test(detail) ? detail : `${detail}.`;
@@ -194,7 +212,7 @@ export const showError = async (error: unknown, log: vscode.LogOutputChannel): P
     return;
   }
   if (error.reason === 'cancelled') return;
-  const { action } = advice[error.reason];
+  const { action } = adviceFor(error);
   const chosen = await vscode.window.showErrorMessage(explain(error), ...(action === undefined ? [] : [action.title]));
   if (action !== undefined && chosen === action.title)
     await vscode.commands.executeCommand(action.command, ...(action.args ?? []));

@@ -59,7 +59,7 @@ const attempt = async (job: RestoreJob, allowed: RestoreOptions): Promise<Restor
 
 /** What the core refuses until it is asked for by name; undefined for everything else. */
 const permission = async (
-  { root }: RestoreJob,
+  { root, target }: RestoreJob,
   error: unknown,
   allowed: RestoreOptions,
 ): Promise<RestoreOptions | 'no' | undefined> => {
@@ -72,16 +72,23 @@ const permission = async (
     return answer === undefined ? 'no' : { allowMassDelete: true };
   }
   if (CheckpointsError.is(error, 'session-busy') && allowed.force !== true) {
+    const sessions = atWork(error);
+    const here = sessions.includes(target?.session?.id ?? '');
     const answer = await vscode.window.showWarningMessage(
-      'The agent is still working in this session.',
+      here ? 'The agent is still working in this session.' : 'An agent is still working in this folder.',
       { modal: true, detail: 'Stop it first, or it may change the files again while they are restored.' },
       stopFirst,
       'Restore Anyway',
     );
-    if (answer === stopFirst) await stop(root, String(error.details?.['session'] ?? ''));
+    if (answer === stopFirst) for (const session of sessions) await stop(root, session);
     return answer === undefined ? 'no' : { force: true };
   }
   return undefined;
+};
+
+const atWork = ({ details }: CheckpointsError): string[] => {
+  const { session, sessions = [session] } = details ?? {};
+  return Array.isArray(sessions) ? sessions.map(String) : [];
 };
 
 const stopFirst = 'Stop the Agent and Restore';

@@ -107,6 +107,7 @@ export const resultText = (done: Done, result: RestoreResult, scope: readonly Re
     (result.conflicts?.length ?? 0) > 0 ? plural(result.conflicts?.length ?? 0, 'conflict') : '',
     scope.includes('task') ? 'task state brought back' : '',
     result.session !== null ? 'new session made' : '',
+    result.fork !== undefined ? 'its session stays' : '',
   ].filter((part) => part !== '');
   return `${done}: ${parts.length === 0 ? 'nothing had to be changed' : parts.join(', ')}.`;
 };

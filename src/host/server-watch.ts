@@ -19,6 +19,8 @@ export class ServerWatch implements vscode.Disposable {
   /** A server is followed, or not any more, or for another reason. */
   readonly onDidChange = this.changed.event;
   private readonly following = new Map<Root, AbortController>();
+  /** Since when nothing is heard of their server: it is looked for until it, or another one, is there. */
+  private readonly lost = new Map<Root, number>();
   private readonly subscriptions: vscode.Disposable[];
   private readonly server: ServerLook;
   private tail: Promise<unknown> = Promise.resolve();
@@ -59,17 +61,33 @@ export class ServerWatch implements vscode.Disposable {
   private async lookNow(): Promise<void> {
     const roots = vscode.workspace.isTrusted ? this.workspaces.current : [];
     for (const root of this.active) if (!roots.includes(root)) this.unfollow(root);
+    for (const root of [...this.lost.keys()]) if (!roots.includes(root)) this.lost.delete(root);
     for (const root of roots) {
-      const installed = (await this.plugin.stateOf(root)) !== 'absent';
-      // Only where the file has come since can a server that is followed have loaded it.
-      if (this.following.has(root) && !installed) continue;
-      const gateway = await root.sessions.runningWithoutPlugin();
-      if (gateway === null) this.unfollow(root);
-      // Asked again: the server may have taken its time, and the folder may be gone.
-      else if (!this.following.has(root) && this.workspaces.current.includes(root)) this.follow(root, gateway);
-      // It may only be slow to load it; from then on each point would be made twice.
-      if (installed && this.following.has(root)) this.server.later(lookAgainAfter);
+      try {
+        await this.lookFor(root);
+      } catch (error) {
+        // A server that was named and is silent, or died while it was asked: it may come back.
+        this.log.warn(`no server is followed for ${root.api.root}: ${String(error)}`);
+        if (!this.lost.has(root)) this.lost.set(root, Date.now());
+      }
     }
+    if (this.lost.size > 0) this.server.later(lookAgainAfter);
+  }
+
+  private async lookFor(root: Root): Promise<void> {
+    const installed = (await this.plugin.stateOf(root)) !== 'absent';
+    // Only where the file has come since can a server that is followed have loaded it.
+    if (this.following.has(root) && !installed) return;
+    const gateway = await root.sessions.runningWithoutPlugin(installed);
+    if (gateway === null) {
+      this.unfollow(root);
+      // Where the plugin is, it makes the points, in whatever server comes next.
+      if (installed) this.lost.delete(root);
+    }
+    // Asked again: the server may have taken its time, and the folder may be gone.
+    else if (!this.following.has(root) && this.workspaces.current.includes(root)) this.follow(root, gateway);
+    // It may only be slow to load it; from then on each point would be made twice.
+    if (installed && this.following.has(root)) this.server.later(lookAgainAfter);
   }
 
   private unfollow(root: Root): void {
@@ -83,10 +101,18 @@ export class ServerWatch implements vscode.Disposable {
   private follow(root: Root, gateway: SessionGateway): void {
     const controller = new AbortController();
     this.following.set(root, controller);
+    const since = this.lost.get(root);
+    this.lost.delete(root);
     this.changed.fire();
     this.log.info(`following the server at ${gateway.url} for ${root.api.root}: it has not loaded the plugin`);
+    let heardAt = Date.now();
     gateway
-      .events((event) => this.hear(root, gateway, event, controller), controller.signal)
+      .events((event) => {
+        if (event.type === 'connected' && since !== undefined) this.make(() => missedPoints(root, gateway, since));
+        if (event.type === 'lost') this.lost.set(root, heardAt);
+        else heardAt = Date.now();
+        this.hear(root, gateway, event, controller);
+      }, controller.signal)
       .catch((error: unknown) => this.log.warn(`following the server ended: ${String(error)}`))
       .finally(() => {
         if (this.following.get(root) !== controller) return;
@@ -100,12 +126,14 @@ export class ServerWatch implements vscode.Disposable {
       // The next look finds the server again, or another one.
       controller.abort();
       this.server.later();
-      return;
-    }
-    if (event.type !== 'prompt' && event.type !== 'idle') return;
+    } else if (event.type === 'prompt' || event.type === 'idle') this.make(() => makePoint(root, gateway, event));
+  }
+
+  /** One after the other, in the order of the events. */
+  private make(points: () => Promise<void>): void {
     this.tail = this.tail.then(async () => {
       try {
-        await makePoint(root, gateway, event);
+        await points();
       } catch (error) {
         this.log.warn(`a point from the server's events was not made: ${String(error)}`);
       }
@@ -113,10 +141,25 @@ export class ServerWatch implements vscode.Disposable {
   }
 }
 
+/** Each costs the reading of a conversation; the newest come first. */
+const caughtUp = 10;
+
+/**
+ * What ended while nobody listened: no server tells it again. How the files were before is lost; but what was changed then is the
+ * agents', and not the user's who goes on now.
+ */
+const missedPoints = async (root: Root, gateway: SessionGateway, since: number): Promise<void> => {
+  const sessions = (await gateway.list(root.api.root)).filter(({ parentId }) => parentId === null);
+  for (const { id } of sessions.slice(0, caughtUp).reverse())
+    if ((await gateway.busy(id)) === 'idle') await makePoint(root, gateway, { type: 'idle', session: id }, since);
+};
+
 const makePoint = async (
   root: Root,
   gateway: SessionGateway,
   event: Extract<SessionEvent, { type: 'prompt' | 'idle' }>,
+  /** Only for a turn of its own, no copied one, that ended later than this. */
+  endedAfter?: number,
 ): Promise<void> => {
   const trigger = event.type === 'prompt' ? 'turn' : 'idle';
   const { config } = loadConfig(root.api.root, root.api.folder);
@@ -128,6 +171,7 @@ const makePoint = async (
   const turns = turnsOf(messages);
   const turn = event.type === 'prompt' ? turnAt(turns, event.messageId) : turns.at(-1);
   if (turn === null || turn === undefined) return;
+  if (endedAfter !== undefined && ((turn.endedAt ?? 0) <= endedAfter || turn.startedAt < info.createdAt)) return;
   const point: CreateOptions = {
     trigger,
     session: event.type === 'prompt' ? anchorBefore(info, messages, event.messageId) : anchorNow(info, messages),

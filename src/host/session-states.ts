@@ -49,6 +49,8 @@ export class SessionStates implements vscode.Disposable {
   private readonly facts = new Map<Root, Facts>();
   private readonly problems = new Map<Root, string>();
   private readonly wanted = new Map<Root, ReadonlySet<string>>();
+  /** Their server went away: it is looked for until it, or another one, is there. */
+  private readonly lost = new Set<Root>();
   private readonly subscriptions: vscode.Disposable[];
   private readonly server: ServerLook;
 
@@ -102,7 +104,7 @@ export class SessionStates implements vscode.Disposable {
       const gateway = await this.gatewayOf(root);
       if (gateway !== null && this.workspaces.current.includes(root)) this.follow(root, gateway);
     }
-    if (this.problems.size > 0) this.server.later(lookAgainAfter);
+    if (this.problems.size + this.lost.size > 0) this.server.later(lookAgainAfter);
   }
 
   private async gatewayOf(root: Root): Promise<SessionGateway | null> {
@@ -135,6 +137,7 @@ export class SessionStates implements vscode.Disposable {
     const followed: Followed = { ...facts, controller, gateway, lineage, timer: undefined, askBusy: true };
     this.facts.set(root, facts);
     this.followed.set(root, followed);
+    this.lost.delete(root);
     this.log.debug(`asking ${gateway.url} for the sessions of ${root.api.root}`);
     watchSessions(gateway, root.api.root, (event) => this.hear(root, followed, event), controller.signal)
       .catch((error: unknown) => this.log.warn(`the sessions of ${gateway.url} are not followed: ${String(error)}`))
@@ -145,6 +148,7 @@ export class SessionStates implements vscode.Disposable {
     if (event.type === 'lost') {
       // Nobody knows what it does now. The next look finds it again, or another one.
       this.unfollow(root, followed);
+      this.lost.add(root);
       this.server.later();
     } else if (event.type === 'busy' || event.type === 'prompt') this.setBusy(followed, event.session, true);
     else if (event.type === 'idle') this.setBusy(followed, event.session, false);
@@ -206,6 +210,7 @@ export class SessionStates implements vscode.Disposable {
 
   private forget(root: Root): void {
     this.wanted.delete(root);
+    this.lost.delete(root);
     this.problems.delete(root);
     this.facts.delete(root);
     this.unfollow(root);

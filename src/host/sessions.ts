@@ -36,8 +36,8 @@ export class Sessions {
     return (await (this.fitting() ?? this.load(this.options()))).running();
   }
 
-  /** A server that somebody else runs, and that has not loaded the plugin; null when there is none. Starts nothing. */
-  async runningWithoutPlugin(): Promise<SessionGateway | null> {
+  /** A server that somebody else runs, and that has not loaded the plugin, which may be `installed`; null when there is none. Starts nothing. */
+  async runningWithoutPlugin(installed: boolean): Promise<SessionGateway | null> {
     const [{ findServer }, { gatewayFor }, { pluginLoaded }] = await Promise.all([
       import('../opencode/discovery'),
       import('../opencode/connect'),
@@ -45,7 +45,8 @@ export class Sessions {
     ]);
     const options = this.options();
     const server = await findServer(options);
-    if (server === null || (await pluginLoaded(server, this.root)).loaded) return null;
+    if (server === null || (await pluginLoaded(server, this.root, installed ? undefined : unlikelyMs)).loaded)
+      return null;
     return gatewayFor(server, options);
   }
 
@@ -123,6 +124,9 @@ export class Sessions {
     };
   }
 }
+
+/** A plugin that is not where we install it may be named in OpenCode's configuration; what the agent does while that is waited for has no points. */
+const unlikelyMs = 2000;
 
 const settingsIn = ({ serverUrl, opencodePath }: ConnectOptions): string => JSON.stringify([serverUrl, opencodePath]);
 

@@ -1,6 +1,8 @@
 import { isUnfinished } from '../core/anchors';
+import { discard } from '../core/discard';
 import { CheckpointsError } from '../core/errors';
 import type { ForkedSession, SessionInfo, SessionMessage } from '../core/sessions';
+import { asSentence } from '../core/text';
 
 /** What a fork needs of a gateway. */
 interface Parts {
@@ -22,14 +24,22 @@ export async function checkedFork(parts: Parts, session: string, before: string 
       details: { session, message: before },
     });
   const wanted = messages.slice(0, end);
-  const fork = await parts.fork(session, before);
+  const fork = await parts.fork(session, before).catch((error: unknown) => {
+    throw maybeBegun(error);
+  });
   try {
     const copies = await parts.messages(fork.id);
     return { session: fork, messages: copies, ids: pair(session, wanted, copies) };
   } catch (error) {
-    await parts.remove(fork.id);
-    throw error;
+    return discard((id) => parts.remove(id), fork.id, error);
   }
+}
+
+/** Nobody can tell what a server that did not answer has done. */
+function maybeBegun(error: unknown): unknown {
+  if (!CheckpointsError.is(error, 'server-unreachable') && !CheckpointsError.is(error, 'timeout')) return error;
+  const text = `${asSentence(error.message)} OpenCode may have begun a copy of the session ("(fork #…)"): if there is one, it can be deleted there.`;
+  return new CheckpointsError(error.reason, text, { cause: error, details: { ...error.details, left: null } });
 }
 
 /** Copies have new ids; order, role and time are the origin's. */

@@ -9,7 +9,8 @@ export interface Endpoint {
 }
 
 /** Credentials in the address win over the given password; fetch would refuse them there. */
-export function endpoint(address: string, password: string | null = null): Endpoint {
+export function endpoint(given: string, knownPassword: string | null = null): Endpoint {
+  const address = given.trim();
   let url: URL;
   try {
     url = new URL(/^[a-z]+:\/\//i.test(address) ? address : `http://${address}`);
@@ -18,11 +19,10 @@ export function endpoint(address: string, password: string | null = null): Endpo
   }
   if (url.protocol !== 'http:' && url.protocol !== 'https:')
     throw new CheckpointsError('invalid-argument', `A server address begins with http or https: ${address}`);
-  const given = url.password === '' ? password : decodeURIComponent(url.password);
   return {
     url: `${url.origin}${url.pathname.replace(/\/+$/, '')}`,
     username: url.username === '' ? 'opencode' : decodeURIComponent(url.username),
-    password: given,
+    password: url.password === '' ? knownPassword : decodeURIComponent(url.password),
   };
 }
 
@@ -59,36 +59,37 @@ export class Http {
   }
 
   async answer(method: string, path: string, options: RequestOptions = {}): Promise<Answer> {
-    const timeout = AbortSignal.timeout(options.timeoutMs ?? defaultTimeoutMs);
+    const limit = timeLimit(options.timeoutMs);
     try {
-      const response = await this.fetch(method, path, options, [timeout]);
+      const response = await this.fetch(method, path, options, limit.signal);
       const text = await response.text();
       const json = isJson(response) && text !== '';
       return { status: response.status, body: json ? (JSON.parse(text) as unknown) : text, json };
     } catch (error) {
-      throw classify(error, this.endpoint, timeout, options.signal);
+      throw classify(error, this.endpoint, limit.signal, options.signal);
+    } finally {
+      limit.lift();
     }
   }
 
   /** The body as it comes; the time limit is for the answer to begin. */
-  async stream(path: string, signal: AbortSignal, timeoutMs = defaultTimeoutMs): Promise<ReadableStream<Uint8Array>> {
-    const timeout = new AbortController();
-    const timer = setTimeout(() => timeout.abort(), timeoutMs);
+  async stream(path: string, signal: AbortSignal, timeoutMs?: number): Promise<ReadableStream<Uint8Array>> {
+    const limit = timeLimit(timeoutMs);
     try {
-      const response = await this.fetch('GET', path, { signal }, [timeout.signal]);
+      const response = await this.fetch('GET', path, { signal }, limit.signal);
       if (response.status !== 200 || !response.body) {
         await response.body?.cancel();
         throw failure(this.endpoint, 'GET', path, { status: response.status, body: '', json: false });
       }
       return response.body;
     } catch (error) {
-      throw classify(error, this.endpoint, timeout.signal, signal);
+      throw classify(error, this.endpoint, limit.signal, signal);
     } finally {
-      clearTimeout(timer);
+      limit.lift();
     }
   }
 
-  private fetch(method: string, path: string, options: RequestOptions, signals: AbortSignal[]): Promise<Response> {
+  private fetch(method: string, path: string, options: RequestOptions, limit: AbortSignal): Promise<Response> {
     const query = new URLSearchParams();
     for (const [key, value] of Object.entries(options.query ?? {}))
       if (value !== undefined) query.set(key, String(value));
@@ -102,10 +103,20 @@ export class Http {
       method,
       headers,
       ...(options.body === undefined ? {} : { body: JSON.stringify(options.body) }),
-      signal: AbortSignal.any([...signals, ...(options.signal ? [options.signal] : [])]),
+      signal: AbortSignal.any([limit, ...(options.signal ? [options.signal] : [])]),
       redirect: 'error',
     });
   }
+}
+
+/**
+ * `AbortSignal.timeout` does not keep the program alive, and neither does a request whose connection was closed before it was
+ * sent: fetch waits for ever then, and a command line would end in the middle as if all were done.
+ */
+function timeLimit(ms = defaultTimeoutMs): { signal: AbortSignal; lift: () => void } {
+  const controller = new AbortController();
+  const timer = setTimeout(() => controller.abort(), ms);
+  return { signal: controller.signal, lift: () => clearTimeout(timer) };
 }
 
 function isJson(response: Response): boolean {

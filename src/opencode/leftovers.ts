@@ -7,7 +7,8 @@ import { groupMembers, isSame, processInfo, signal, type ProcessInfo } from './p
 /** Which servers we started, on disk: OpenCode 1's outlives the program that started it. */
 interface ServerRecord {
   generation: Generation;
-  url: string;
+  /** null: it does not listen yet. */
+  url: string | null;
   /** Who stops it, while it lives. */
   owner: ProcessInfo;
   /** The server and, when it was started through a launcher, that too. */
@@ -17,7 +18,7 @@ interface ServerRecord {
 /** Written next to the stores; holds no password. Returns what takes the record away again. */
 export async function recordServer(
   folder: string,
-  server: { pid: number; generation: Generation; url: string },
+  server: Pick<ServerRecord, 'generation' | 'url'> & { pid: number },
 ): Promise<() => Promise<void>> {
   const owner = await processInfo(process.pid);
   const members = await Promise.all((await groupMembers(server.pid)).map(processInfo));

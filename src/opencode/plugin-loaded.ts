@@ -11,12 +11,13 @@ export interface LoadedState {
 
 const id = 'opencode-checkpoints';
 /** A folder's plugins are loaded at its first request, and not at once. */
-const patienceMs = 15_000;
+const defaultPatienceMs = 15_000;
 
 /** Whether a running server has really loaded the plugin for a folder; a file in the right place is no proof. */
 export async function pluginLoaded(
   server: { endpoint: Endpoint; generation: Generation },
   root: string,
+  patienceMs = defaultPatienceMs,
 ): Promise<LoadedState> {
   const http = new Http(server.endpoint);
   if (server.generation === 'v1') return { loaded: await loadedByV1(http, root), error: null };

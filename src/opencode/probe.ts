@@ -44,8 +44,9 @@ async function attempt(http: Http, timeoutMs: number, signal?: AbortSignal): Pro
   const found = (isAnswer(info) && asV2(info)) || (isAnswer(health) && asV1(health));
   if (found) return found;
   if (answers.some((answer) => isAnswer(answer) && answer.status === 401)) return { kind: 'unauthorized' };
-  const failed = answers.find((answer) => !isAnswer(answer));
-  return failed ? { kind: 'unreachable', cause: failed as CheckpointsError } : { kind: 'other' };
+  // Broken JSON is an answer, too.
+  const silent = answers.find((answer) => CheckpointsError.is(answer) && answer.reason !== 'server-failed');
+  return CheckpointsError.is(silent) ? { kind: 'unreachable', cause: silent } : { kind: 'other' };
 }
 
 function isAnswer(value: Answer | CheckpointsError): value is Answer {
@@ -83,7 +84,9 @@ export function requireOpenCode(result: Probe, url: string): { generation: Gener
         details: { url, unauthorized: true },
       });
     case 'other':
-      throw new CheckpointsError('server-failed', `What answers at ${url} is not OpenCode`, { details: { url } });
+      throw new CheckpointsError('server-failed', `What answers at ${url} is not OpenCode`, {
+        details: { url, foreign: true },
+      });
     case 'unreachable':
       throw new CheckpointsError('server-unreachable', `No OpenCode server answers at ${url}`, {
         cause: result.cause,

@@ -80,19 +80,27 @@ export class OwnServer {
     const password = randomBytes(24).toString('base64url');
     const child = launch(binary, password, this.options);
     this.adopt(child);
+    let forget = (): Promise<void> => Promise.resolve();
+    const record = async (url: string | null): Promise<void> => {
+      const server = { pid: child.pid ?? 0, generation: binary.generation, url };
+      if (child.pid !== undefined) forget = await recordServer(this.options.stateFolder, server);
+    };
     try {
-      const url = await address(child, binary);
+      const listening = address(child, binary);
+      // Waited for below.
+      listening.catch(() => undefined);
+      // It takes seconds until it listens: we may be killed meanwhile, and it would go on for ever.
+      await record(null);
+      const url = await listening;
+      // Once more: a launcher has started the real program by now.
+      await record(url);
       const endpoint: Endpoint = { url, username: 'opencode', password };
-      const forget = await recordServer(this.options.stateFolder, {
-        pid: child.pid ?? 0,
-        generation: binary.generation,
-        url,
-      });
       const found = requireOpenCode(await probe(endpoint), url);
       log?.(`OpenCode ${found.version} listens at ${url}, process ${child.pid}`);
       return { endpoint, ...found, pid: child.pid ?? 0, child, forget };
     } catch (error) {
       signalGroup(child, 'SIGKILL');
+      await forget();
       throw error;
     }
   }

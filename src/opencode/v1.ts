@@ -39,6 +39,9 @@ const bootMs = 120_000;
 /** Longer than any list we ask for: without a limit OpenCode 1 gives the newest hundred. */
 const everything = 1_000_000;
 
+/** Only what was changed lately can be at work, and a folder that nobody works in is loaded when it is asked about. */
+const askedForWork = 10;
+
 /** OpenCode 1.18 over HTTP. */
 export class V1Gateway implements SessionGateway {
   readonly generation = 'v1';
@@ -99,12 +102,26 @@ export class V1Gateway implements SessionGateway {
 
   async busy(session: string): Promise<BusyState> {
     const { directory } = await this.get(session);
-    // The server knows of each folder's work only in that folder.
-    const status = await this.http.json<Record<string, unknown>>('GET', '/session/status', { query: { directory } });
-    if (session in status) return 'busy';
+    if (session in (await this.status(directory))) return 'busy';
     const last = await this.http.json<V1Message[]>('GET', `${path(session)}/message`, { query: { limit: 1 } });
     const unfinished = last.some(({ info }) => info.role === 'assistant' && info.time.completed === undefined);
     return unfinished ? 'unfinished' : 'idle';
+  }
+
+  async working(directory: string): Promise<string[]> {
+    const sessions = (await this.list(directory)).filter(({ parentId }) => parentId === null);
+    const folders = new Set([directory, ...sessions.slice(0, askedForWork).map((session) => session.directory)]);
+    const found: string[] = [];
+    for (const folder of folders) {
+      const status = await this.status(folder);
+      found.push(...sessions.filter(({ id }) => id in status).map(({ id }) => id));
+    }
+    return [...new Set(found)];
+  }
+
+  /** The server knows of each folder's work only in that folder. */
+  private status(directory: string): Promise<Record<string, unknown>> {
+    return this.http.json('GET', '/session/status', { query: { directory } });
   }
 
   async interrupt(session: string): Promise<void> {

@@ -84,11 +84,21 @@ export class V2Gateway implements SessionGateway {
   }
 
   async busy(session: string): Promise<BusyState> {
-    const active = await this.data<Record<string, unknown>>('GET', '/api/session/active');
-    if (session in active) return 'busy';
+    if (session in (await this.active())) return 'busy';
     const query = { order: 'desc', limit: 1 };
     const [last] = await this.data<V2Message[]>('GET', `${path(session)}/message`, { query });
     return last?.type === 'assistant' && last.time.completed === undefined ? 'unfinished' : 'idle';
+  }
+
+  async working(directory: string): Promise<string[]> {
+    const active = await this.active();
+    if (Object.keys(active).length === 0) return [];
+    const sessions = await this.list(directory);
+    return sessions.filter(({ id, parentId }) => parentId === null && id in active).map(({ id }) => id);
+  }
+
+  private active(): Promise<Record<string, unknown>> {
+    return this.data('GET', '/api/session/active');
   }
 
   async interrupt(session: string): Promise<void> {

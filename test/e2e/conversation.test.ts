@@ -7,8 +7,9 @@ import type { SessionGateway } from '../../src/core/sessions';
 import { gatewayFor } from '../../src/opencode/connect';
 import { endpoint } from '../../src/opencode/http';
 import { runProgram, useBuilt } from '../git/cli-rig';
+import { gatewayTo } from '../opencode/gateway-fixture';
 import { startOpenCode, type OpenCode } from '../rig/opencode';
-import { edit } from '../rig/script';
+import { edit, write } from '../rig/script';
 import { VsCodeSession } from '../rig/vscode-session';
 import { withStore } from './afternoon';
 
@@ -191,5 +192,41 @@ describe.each(['v1', 'v2'] as const)('conversation on OpenCode %s', (generation)
     await workbench.screenshot(`conversation-${generation}-not-forked`);
     await workbench.notificationClick(said, 'Fork Session');
     await expect.poll(async () => (await sessions()).length, { timeout: 60_000 }).toBe(before + 1);
+  });
+
+  it('catches up with what happened while its server was away', async () => {
+    const { workbench } = session;
+    await workbench.openContainer(view);
+    await workbench.expand(view, /^Greetings/);
+    await workbench.command('Checkpoints: Open Timeline');
+    const page = await workbench.webview('checkpoints-timeline .row');
+    await opencode.kill();
+    await page.getByText('The OpenCode server does not answer').waitFor();
+    const other = await startOpenCode({ generation, sharing: opencode });
+    const title = 'Whispers (fork #1)';
+    try {
+      await other.turn(conversation, 'Meanwhile, elsewhere', [
+        { tools: [write('greet.txt', 'aside\n')] },
+        { text: 'Done.' },
+      ]);
+      const { session: made } = await (await gatewayTo(other)).fork(conversation, null);
+      await (await gatewayTo(other)).update(made.id, { title });
+    } finally {
+      await other.dispose();
+    }
+    await opencode.start();
+    // It is looked for every half minute. How the files were before that turn nobody saw, but its end is told from the user's edits.
+    const patience = { timeout: 90_000 };
+    await workbench.row(view, /^Turn ended: Meanwhile, elsewhere/).waitFor(patience);
+    await workbench.row(view, title).waitFor(patience);
+    await page.locator('.row', { hasText: title }).waitFor();
+    await workbench.screenshot(`conversation-${generation}-caught-up`);
+    const points = await withStore(session, (api) => api.list({ session: conversation }));
+    const end = points.find((point) => point.turn?.prompt === 'Meanwhile, elsewhere');
+    expect(end).toMatchObject({ trigger: 'idle', files: { paths: ['greet.txt'] } });
+    // And it is followed again.
+    await opencode.prompt(conversation, 'Work again', [{ text: 'Working.', hangMs: 120_000 }]);
+    await workbench.row(view, /^Work again/).waitFor();
+    await opencode.interrupt(conversation);
   });
 });

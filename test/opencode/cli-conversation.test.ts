@@ -1,5 +1,11 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { createServer, request as httpRequest, type Server } from 'node:http';
+import {
+  createServer,
+  request as httpRequest,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -12,12 +18,29 @@ import { countIn, generations } from './gateway-fixture';
 const program = useBuilt('cli');
 
 /** Passes everything on, but answers forks with an error: what a server that fails in the middle of a restore looks like. */
-async function withoutForks(target: string): Promise<{ url: string; server: Server }> {
+const withoutForks = (target: string): Promise<{ url: string; server: Server }> =>
+  before(target, (incoming, outgoing) => {
+    if (incoming.method !== 'POST' || !/\/fork\b/.test(incoming.url ?? '')) return true;
+    outgoing.writeHead(500, { 'content-type': 'application/json' }).end('{"name":"UnknownError"}');
+    return false;
+  });
+
+/** Passes everything on until a fork was made, then nothing: a server that dies right after it. */
+const deadAfterFork = (target: string): Promise<{ url: string; server: Server }> => {
+  let forked = false;
+  return before(target, (incoming, outgoing) => {
+    forked ||= incoming.method === 'PATCH';
+    if (forked) outgoing.destroy();
+    return !forked;
+  });
+};
+
+async function before(
+  target: string,
+  passes: (incoming: IncomingMessage, outgoing: ServerResponse) => boolean,
+): Promise<{ url: string; server: Server }> {
   const server = createServer((incoming, outgoing) => {
-    if (incoming.method === 'POST' && /\/fork\b/.test(incoming.url ?? '')) {
-      outgoing.writeHead(500, { 'content-type': 'application/json' }).end('{"name":"UnknownError"}');
-      return;
-    }
+    if (!passes(incoming, outgoing)) return;
     const { hostname, port } = new URL(target);
     const onwards = httpRequest(
       { hostname, port, path: incoming.url, method: incoming.method, headers: incoming.headers },
@@ -59,6 +82,12 @@ describe.each(generations)('the command line and a conversation on %s', (generat
     (await answer<{ checkpoint: Checkpoint }>(['create', ...args])).checkpoint;
   const read = (): string => readFileSync(path.join(server.workspace, 'a.txt'), 'utf8');
   const put = (text: string): void => writeFileSync(path.join(server.workspace, 'a.txt'), text);
+
+  const sessions = async (): Promise<string[]> => {
+    const where = `${generation === 'v1' ? '/session' : '/api/session'}?directory=${encodeURIComponent(server.workspace)}`;
+    const list = await server.call<Array<{ id: string }> | { data: Array<{ id: string }> }>('GET', where);
+    return (Array.isArray(list) ? list : list.data).map(({ id }) => id);
+  };
 
   /** Two turns of two messages and a file each; returns the session and the first turn's prompt. */
   async function twoTurns(name: string): Promise<{ session: string; prompt: string; checkpoint: Checkpoint }> {
@@ -115,9 +144,13 @@ describe.each(generations)('the command line and a conversation on %s', (generat
     expect(safety.restore).toMatchObject({ target: checkpoint.id, scope: ['files', 'conversation'], session: forked });
     // It is a point of before the restore: all of the conversation belongs to it.
     expect(safety.session).toMatchObject({ id: session, messageCount: 6 });
-    await answer(['undo']);
+    const undone = await answer<{ result: RestoreResult }>(['undo']);
     expect(read()).toBe('second\n');
+    // The fork stays, and is named.
+    expect(undone.result).toMatchObject({ session: null, fork: { id: forked } });
     expect(await server.messages(forked)).toEqual(messages);
+    const redone = await answer<{ result: RestoreResult }>(['redo']);
+    expect(redone.result.fork).toBeUndefined();
   });
 
   it('forks alone, and leaves the files', async () => {
@@ -146,6 +179,26 @@ describe.each(generations)('the command line and a conversation on %s', (generat
     }
   });
 
+  it('names the copy that it could not take away, when the server dies right after it', async () => {
+    await twoTurns('left');
+    put('mine\n');
+    const known = new Set(await sessions());
+    const proxy = await deadAfterFork(server.url);
+    try {
+      const env = { OPENCODE_SERVER_URL: proxy.url };
+      const ran = await run(['restore', 'left', '--scope', 'files,conversation'], env);
+      const { error } = JSON.parse(ran.stdout) as { error: { reason: string; message: string } };
+      expect(error.reason).toBe('server-unreachable');
+      const left = (await sessions()).filter((id) => !known.has(id));
+      expect(left).toHaveLength(1);
+      expect(error.message).toContain(`session ${left[0]}, could not be deleted`);
+      expect(error.message).toContain('Nothing was restored: files and task are as they were before.');
+      expect(read()).toBe('mine\n');
+    } finally {
+      proxy.server.close();
+    }
+  });
+
   it('refuses a session at work, unless it is told to go on', async () => {
     const { session } = await twoTurns('busy');
     await server.prompt(session, 'busy: long', [{ text: 'Wait.', hangMs: 60_000 }]);
@@ -163,6 +216,25 @@ describe.each(generations)('the command line and a conversation on %s', (generat
     expect(result.session?.id).toBeTruthy();
     expect(read()).toBe('first\n');
     await server.interrupt(session);
+  });
+
+  it('refuses while another session is at work on the same files', async () => {
+    const { session } = await twoTurns('kin');
+    const { result } = await answer<{ result: RestoreResult }>(['restore', 'kin', '--scope', 'conversation']);
+    const fork = result.session?.id ?? '';
+    await server.prompt(fork, 'kin: long', [{ text: 'Wait.', hangMs: 60_000 }]);
+    for (const scope of ['files,conversation', 'files']) {
+      const ran = await run(['restore', 'kin', '--scope', scope]);
+      expect(ran.code).toBe(1);
+      expect(JSON.parse(ran.stdout)).toMatchObject({
+        error: { reason: 'session-busy', message: expect.stringContaining(`Session ${fork} is at work`) as string },
+      });
+    }
+    expect(read()).toBe('second\n');
+    // No file is touched by a fork of the other one.
+    const alone = await answer<{ result: RestoreResult }>(['restore', 'kin', '--scope', 'conversation']);
+    expect(alone.result.session?.id).not.toBe(session);
+    await server.interrupt(fork);
   });
 
   it('refuses, and changes nothing, when the server or the session is not there', async () => {

@@ -273,6 +273,19 @@ describe.each(generations)('forks on %s', (generation) => {
     expect(made.session.revertedFrom).toBeNull();
   });
 
+  it('is not misled by a fork that has as many messages, but others', async () => {
+    const { session, prompts } = await twoTurns();
+    const anchor = anchorNow(await gateway.get(session), await gateway.messages(session));
+    const at = Date.now();
+    if (generation === 'v1') await server.call('POST', `/session/${session}/revert`, { messageID: prompts[1] });
+    else await server.call('POST', `/api/session/${session}/revert/stage`, { messageID: prompts[1] });
+    // The next prompt deletes what was taken back.
+    await server.turn(session, 'something else', [{ text: 'Five.' }]);
+    const whole = await gateway.fork(session, null);
+    expect(counted(whole.messages)).toHaveLength(anchor.messageCount);
+    await expect(fork(anchor, { at })).rejects.toMatchObject({ reason: 'message-missing' });
+  });
+
   it('forms the tree of sessions, with forks of others', async () => {
     const { session, prompts } = await twoTurns();
     const ours = await fork(anchorThrough(await gateway.get(session), await gateway.messages(session), prompts[0]));

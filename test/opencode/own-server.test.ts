@@ -92,15 +92,15 @@ describe.each(generations)('a server of our own, %s', (generation) => {
     expect((await probe(where, { timeoutsMs: [1000] })).kind).toBe('unreachable');
   });
 
-  it('ends what a crash left over, and nothing else', async () => {
+  const bundledChild = async (): Promise<string> => {
     const bundle = join(rig.home, 'child.cjs');
-    await build({
-      entryPoints: [join(__dirname, 'own-server-child.ts')],
-      bundle: true,
-      platform: 'node',
-      format: 'cjs',
-      outfile: bundle,
-    });
+    const entryPoints = [join(__dirname, 'own-server-child.ts')];
+    await build({ entryPoints, bundle: true, platform: 'node', format: 'cjs', outfile: bundle });
+    return bundle;
+  };
+
+  it('ends what a crash left over, and nothing else', async () => {
+    const bundle = await bundledChild();
     const start = (): { child: ChildProcess; ready: Promise<{ pid: number; url: string }> } => {
       const args = [bundle, rig.binary, rig.workspace, state];
       const child = spawn(process.execPath, args, { env: rig.env, stdio: ['ignore', 'pipe', 'inherit'] });
@@ -141,6 +141,33 @@ describe.each(generations)('a server of our own, %s', (generation) => {
     living.child.kill('SIGTERM');
     await new Promise((resolve) => living.child.once('exit', resolve));
     if (isAlive(used.pid)) process.kill(used.pid, 'SIGTERM');
+  });
+
+  it('ends one whose starter was killed before it listened', async () => {
+    const slow = join(rig.home, 'slow');
+    await writeFile(slow, `#!/bin/sh\n[ "$1" = serve ] && exec sleep 600\nexec "${rig.binary}" "$@"\n`);
+    await chmod(slow, 0o755);
+    await mkdir(state, { recursive: true });
+    const others = await readdir(state);
+    const args = [await bundledChild(), slow, rig.workspace, state];
+    const child = spawn(process.execPath, args, { env: rig.env, stdio: 'ignore' });
+    const name = await until(
+      async () => (await readdir(state)).find((file) => /^\d+\.json$/.test(file) && !others.includes(file)),
+      30_000,
+      () => 'it was not written down',
+    );
+    child.kill('SIGKILL');
+    await new Promise((resolve) => child.once('exit', resolve));
+    const pid = Number.parseInt(name, 10);
+    expect(isAlive(pid)).toBe(true);
+    await own.ensure();
+    await until(
+      () => !isAlive(pid),
+      10_000,
+      () => 'the server that had not listened yet still runs',
+    );
+    expect(await readdir(state)).not.toContain(name);
+    await own.stop();
   });
 
   it('works for the conversation: lists, and is replaced when it is gone', async () => {

@@ -84,6 +84,14 @@ describe('probing what is not OpenCode', () => {
       expect(await probe(endpoint(await listen(json(bodies))))).toEqual({ kind: 'other' });
   });
 
+  it('something that breaks off its JSON', async () => {
+    const url = await listen((_, response) => {
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.end('{"healthy":true,');
+    });
+    expect(await probe(endpoint(url))).toEqual({ kind: 'other' });
+  });
+
   it('an OpenCode that is too old', async () => {
     const url = await listen(json({ '/global/health': { healthy: true, version: '1.0.190' } }));
     expect(await probe(endpoint(url))).toEqual({ kind: 'too-old', version: '1.0.190' });

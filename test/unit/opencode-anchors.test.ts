@@ -111,6 +111,10 @@ describe('the same point in a fork', () => {
     expect(anchorInFork({ messageCount: 2 }, fork, messages)).toMatchObject({ id: 'ses_f', messageId: 'fm2' });
     expect(anchorInFork({ messageCount: 3 }, fork, messages)).toMatchObject({ messageId: 'fm4', messageCount: 3 });
     expect(anchorInFork({ messageCount: 4 }, fork, messages)).toBeNull();
+    // A fork made after messages were deleted has younger ones in their place.
+    const third = messages[3]?.createdAt ?? 0;
+    expect(anchorInFork({ messageCount: 3 }, fork, messages, third - 1)).toBeNull();
+    expect(anchorInFork({ messageCount: 3 }, fork, messages, third)).toMatchObject({ messageId: 'fm4' });
     expect(anchorInFork({ messageCount: 0 }, fork, messages)).toMatchObject({ messageId: null, messageCount: 0 });
   });
 });

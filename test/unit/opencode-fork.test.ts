@@ -54,6 +54,7 @@ class UnluckyServer {
       messages,
       fork: (id, before): Promise<ForkedSession> => checkedFork({ messages, fork, remove }, id, before),
       busy: () => Promise.resolve('idle'),
+      working: () => Promise.resolve([]),
       interrupt: () => Promise.resolve(),
       note: () => Promise.resolve(),
       update: () => (this.failUpdate ? Promise.reject(new CheckpointsError('server-failed', 'no')) : Promise.resolve()),

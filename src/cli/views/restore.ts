@@ -61,6 +61,7 @@ export function resultView(result: RestoreResult, output: Output, back: 'undo' |
   because('skipped ', style.yellow, result.skipped);
   because('conflict', style.red, result.conflicts ?? []);
   if (result.session) lines.push(`new session  ${result.session.id}\n`);
+  if (result.fork) lines.push(`session  ${result.fork.id} of the restore stays\n`);
   const done = `${files(result.restored.length)} restored, ${result.deleted.length} deleted.`;
   const point = result.undo ? ` To take it back: opencode-checkpoints ${back} (${style.cyan(result.undo)})` : '';
   lines.push(`${done}${point}\n`);

@@ -163,6 +163,9 @@ describe('the result of a restore', () => {
     expect(resultText('Restored', result({ deleted: ['b'] }))).toBe('Restored: 1 file deleted.');
     expect(resultText('Restored', result({}), ['files', 'task'])).toBe('Restored: task state brought back.');
     expect(resultText('Restored', result({}))).toBe('Restored: nothing had to be changed.');
+    expect(resultText('Undone', result({ restored: ['a'], fork: { id: 'ses_1' } }))).toBe(
+      'Undone: 1 file written, its session stays.',
+    );
     expect(
       resultText('Restored', result({ restored: ['a'], deleted: ['b', 'c'], kept: [{ path: 'd', reason: 'yours' }] })),
     ).toBe('Restored: 1 file written, 2 deleted, 1 kept.');
