@@ -16,6 +16,7 @@ import { hostname as hostOf } from 'node:os';
 import { join } from 'node:path';
 import type { PathReason } from '../core/model';
 import { FileReader } from './file-reader';
+import { withAllTrees } from './index-trees';
 import { rawAttributes, storeConfig, type Layout } from './layout';
 import type { HashName } from './pack-writer';
 import { encodePath, fsPath } from './path-bytes';
@@ -23,7 +24,7 @@ import { isAlive } from './process-identity';
 import { isMissing } from './refs';
 import { runGit, safeFlags, storeEnv } from './run';
 import { goneMark, nestedName, parseStatus, treeMark, warnings } from './status-rows';
-import { modes, type Leaf } from './trees';
+import { modes, type Leaf, type TreeEntry } from './trees';
 
 export interface ScanOutput {
   /** The tree of the index the scan compared with; null: there was none, everything is new. */
@@ -223,7 +224,12 @@ export class Scanner {
   }
 
   /** Takes the changes into the index, so that the next scan has less to read again. */
-  async absorb(base: string, tree: string, changes: Map<string, Leaf | null>): Promise<void> {
+  async absorb(
+    base: string,
+    tree: string,
+    changes: Map<string, Leaf | null>,
+    entries: (tree: string) => Promise<readonly TreeEntry[]>,
+  ): Promise<void> {
     const blob = this.algorithm === 'sha1' ? emptyBlob.sha1 : emptyBlob.sha256;
     // Removals first: a file may have become a folder, or a folder a file.
     const rows: Array<[string, Leaf | null]> = [...changes].filter(([, leaf]) => leaf === null);
@@ -233,7 +239,18 @@ export class Scanner {
     const { mtimeMs } = statSync(join(this.dir, 'index'));
     await this.editIndex(rows);
     this.gone = [];
+    await this.completeTrees(tree, entries);
     this.publish(mtimeMs);
+  }
+
+  /** The marker is the one entry that the tree does not have; where there are others, git finds the trees out by reading. */
+  private async completeTrees(tree: string, entries: (tree: string) => Promise<readonly TreeEntry[]>): Promise<void> {
+    const own = join(this.dir, 'index');
+    const complete = await withAllTrees(readFileSync(own), tree, { entries, extra: 1, algorithm: this.algorithm });
+    if (!complete) return;
+    const draft = `${own}.new`;
+    writeFileSync(draft, complete);
+    renameSync(draft, own);
   }
 
   /** The name of the marker entry for a tree. */

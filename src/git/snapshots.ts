@@ -316,7 +316,7 @@ export class Snapshots {
     const much = lag.changes.size >= lagLimit.files || lag.bytes >= lagLimit.bytes;
     if (!lag.must && !(much || (options.fully && lag.changes.size > 0))) return;
     this.last = null;
-    await this.scanner.absorb(lag.base, snapshot.tree, lag.changes);
+    await this.scanner.absorb(lag.base, snapshot.tree, lag.changes, (tree) => this.trees.entries(tree));
     this.last = { ...snapshot, lag: { base: snapshot.tree, changes: new Map(), bytes: 0, must: false } };
   }
 
