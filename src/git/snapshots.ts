@@ -59,6 +59,8 @@ interface Rules {
 interface AlsoRead {
   named?: string[];
   brought?: string[];
+  /** Something to do while git looks at the files. */
+  meanwhile?: () => void;
 }
 
 /** So many files or bytes may be read again at each scan before the scanner's index is caught up. */
@@ -124,7 +126,7 @@ export class Snapshots {
     this.scanner.rules = exclusions.fingerprint(config.maxFileSize);
     const rules = rulesOf(repo, excludesFile, exclusions);
     const { ignoring } = rules;
-    const known = existsSync(this.scanner.published) ? await this.look(base, rules, signal) : null;
+    const known = existsSync(this.scanner.published) ? await this.look(base, rules, signal, also.meanwhile) : null;
     const found = known ?? (await this.lookAnew(base, repo, config, exclusions, rules, signal));
 
     const named = new Set([...Object.keys(base?.named ?? {}), ...(also.named ?? [])]);
@@ -286,9 +288,15 @@ export class Snapshots {
   }
 
   /** Asks git what changed since the published index; null, and it is forgotten, where that cannot be built on. */
-  private async look(base: Base | null, rules: Rules, signal?: AbortSignal): Promise<ScanOutput | null> {
+  private async look(
+    base: Base | null,
+    rules: Rules,
+    signal?: AbortSignal,
+    meanwhile?: () => void,
+  ): Promise<ScanOutput | null> {
     const looking = this.scanner.scan({ head: base?.commit ?? null, ...rules }, signal);
     this.prefetch(base?.tree ?? this.trees.emptyTree, rules);
+    meanwhile?.();
     try {
       const found = await looking;
       // Its tree is gone when everything that used it was deleted.
