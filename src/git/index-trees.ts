@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { HashName } from './pack-writer';
-import { decodePath, encodePath } from './path-bytes';
+import { decodePath, encodePath, isAscii } from './path-bytes';
 import { modes, type TreeEntry } from './trees';
 
 /** A folder as the index has it in its `TREE` extension; one that was changed since has no id. */
@@ -130,24 +130,28 @@ function extensionsOf(index: Buffer, from: number, oidBytes: number): Extension[
 
 function parseFolder(data: Buffer, oidBytes: number): Folder {
   if (data[0] !== 0) throw new RangeError('TREE extension'); // the top has no name
+  // Cut out of two long strings: asking the buffer for each of thousands costs more than all of it at once.
+  const text = data.toString('latin1');
+  const hex = data.toString('hex');
   let at = 1;
   const read = (): Folder => {
     const from = at;
-    const line = data.indexOf(10, at);
-    const space = data.indexOf(32, at);
-    const files = Number(data.toString('latin1', at, space));
-    const count = Number(data.toString('latin1', space + 1, line));
+    const line = text.indexOf('\n', at);
+    const space = text.indexOf(' ', at);
+    const files = Number(text.slice(at, space));
+    const count = Number(text.slice(space + 1, line));
     if (space < from || line < space || !Number.isInteger(files) || !(count >= 0))
       throw new RangeError('TREE extension');
     // A number below nothing: out of date, and no id follows.
     const oidEnd = files < 0 ? line + 1 : line + 1 + oidBytes;
-    const oid = files < 0 ? null : data.toString('hex', line + 1, oidEnd);
+    const oid = files < 0 ? null : hex.slice(2 * (line + 1), 2 * oidEnd);
     at = oidEnd;
     const folders = new Map<string, Folder>();
     for (let i = 0; i < count; i++) {
-      const end = data.indexOf(0, at);
+      const end = text.indexOf('\0', at);
       if (end < 0) throw new RangeError('TREE extension');
-      const name = decodePath(data.subarray(at, end));
+      const plain = text.slice(at, end);
+      const name = isAscii(plain) ? plain : decodePath(data.subarray(at, end));
       at = end + 1;
       folders.set(name, read());
     }

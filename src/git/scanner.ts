@@ -16,7 +16,7 @@ import { hostname as hostOf } from 'node:os';
 import { join } from 'node:path';
 import type { PathReason } from '../core/model';
 import { FileReader } from './file-reader';
-import { withAllTrees } from './index-trees';
+import { knownShapes, withAllTrees } from './index-trees';
 import { rawAttributes, storeConfig, type Layout } from './layout';
 import type { HashName } from './pack-writer';
 import { encodePath, fsPath } from './path-bytes';
@@ -251,6 +251,16 @@ export class Scanner {
     const draft = `${own}.new`;
     writeFileSync(draft, complete);
     renameSync(draft, own);
+  }
+
+  /** The folders of trees that the published index knows. */
+  shapes(): Map<string, Map<string, string>> {
+    try {
+      return knownShapes(readFileSync(this.published), this.algorithm === 'sha1' ? 20 : 32);
+    } catch (error) {
+      if (isMissing(error)) return new Map();
+      throw error;
+    }
   }
 
   /** The name of the marker entry for a tree. */

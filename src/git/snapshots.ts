@@ -17,7 +17,7 @@ import { Scanner, type ScanOutput } from './scanner';
 import { seed, type Seed, type UnprovedSeed } from './seed';
 import { TrackedIgnored } from './tracked-ignored';
 import type { Leaf, Trees } from './trees';
-import { stampOf, UserFacts } from './user-facts';
+import { stampOf, UserFacts, type ExpectedFacts } from './user-facts';
 import { gitFacet, isDirty, readHead, type UserRepo } from './user-repo';
 
 /** One look at the workspace's files. */
@@ -284,7 +284,7 @@ export class Snapshots {
   private prefetch(tree: string, { excludesFile, ignoring }: Rules): void {
     const ignore = { env: this.scanner.environment(), excludesFile, name: ignoring };
     // Its failure is met again, and told, by the walk that needs the answer.
-    void this.folders.prefetch(tree, ignore).catch(() => undefined);
+    void this.folders.prefetch(tree, ignore, () => this.scanner.shapes()).catch(() => undefined);
   }
 
   /** Asks git what changed since the published index; null, and it is forgotten, where that cannot be built on. */
@@ -355,8 +355,8 @@ export class Snapshots {
   }
 
   /** What was found out already need not be asked again. */
-  expectRepo(repo: UserRepo | null): void {
-    this.user.expect(repo);
+  expect(facts: ExpectedFacts): void {
+    this.user.expect(facts);
   }
 
   close(): void {

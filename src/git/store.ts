@@ -47,7 +47,7 @@ import { Snapshots, type Snapshot } from './snapshots';
 import { SyncState } from './sync-state';
 import { readTidied, writeTidied } from './tidied';
 import { Trees, type Leaf } from './trees';
-import type { UserRepo } from './user-repo';
+import type { ExpectedFacts } from './user-facts';
 import { watchRefs } from './watch';
 
 type Compose = Parameters<SnapshotStore['capture']>[1];
@@ -97,8 +97,8 @@ export class GitStore implements SnapshotStore {
   }
 
   /** What `open` found out about the user's repository. */
-  expectRepo(repo: UserRepo | null): void {
-    this.snapshots.expectRepo(repo);
+  expect(facts: ExpectedFacts): void {
+    this.snapshots.expect(facts);
   }
 
   newWriter(): PackWriter {
