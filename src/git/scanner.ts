@@ -26,6 +26,9 @@ import { runGit, safeFlags, storeEnv } from './run';
 import { goneMark, nestedName, parseStatus, treeMark, warnings } from './status-rows';
 import { modes, type Leaf, type TreeEntry } from './trees';
 
+/** A few forgotten trees cost each look less than finding them out costs once. */
+const forgottenLimit = 500;
+
 export interface ScanOutput {
   /** The tree of the index the scan compared with; null: there was none, everything is new. */
   base: string | null;
@@ -56,6 +59,8 @@ export class Scanner {
   private gone: string[] = [];
   /** The last look's index is not published yet. */
   private held: { readSince: number; sure: boolean } | null = null;
+  /** Changes taken in since the index knew all trees; not known at first. */
+  private forgotten = Infinity;
   /** Names the rules that decide what is out: an index made under other rules is not used. */
   rules = '';
 
@@ -239,13 +244,15 @@ export class Scanner {
     const { mtimeMs } = statSync(join(this.dir, 'index'));
     await this.editIndex(rows);
     this.gone = [];
-    await this.completeTrees(tree, entries);
+    this.forgotten += changes.size;
+    if (this.forgotten >= forgottenLimit) await this.completeTrees(tree, entries);
     this.publish(mtimeMs);
   }
 
   /** The marker is the one entry that the tree does not have; where there are others, git finds the trees out by reading. */
   private async completeTrees(tree: string, entries: (tree: string) => Promise<readonly TreeEntry[]>): Promise<void> {
     const own = join(this.dir, 'index');
+    this.forgotten = 0;
     const complete = await withAllTrees(readFileSync(own), tree, { entries, extra: 1, algorithm: this.algorithm });
     if (!complete) return;
     const draft = `${own}.new`;
