@@ -72,6 +72,8 @@ export interface CaptureRequest {
   signal?: AbortSignal;
   /** The caller holds the exclusive lease. */
   exclusive?: boolean;
+  /** The tree that is restored next: what that needs can be read while the files are looked at. */
+  target?: string;
 }
 
 /** The store of one workspace: the snapshots and their records. Implemented over git. */
@@ -117,7 +119,8 @@ export interface SnapshotStore {
   lookup(tree: string, path: string): Promise<FileVersion | null>;
   content(version: FileVersion): Promise<Uint8Array>;
   size(version: FileVersion): Promise<number>;
-  countFiles(tree: string): Promise<number>;
+  /** From `enough` on it need not go on counting. */
+  countFiles(tree: string, enough?: number): Promise<number>;
   /** Which of these paths are there on disk, whatever it is. */
   present(paths: string[]): string[];
   mergeFile(ours: Uint8Array, base: Uint8Array, theirs: Uint8Array): Promise<Uint8Array | null>;

@@ -142,12 +142,15 @@ export class Restorer {
     if (!only && !job.changes) entries.push(...planUnread({ now: facts, target }, entries, options.paths));
     const acts = new Set(entries.filter((e) => e.action === 'write' || e.action === 'delete').map((e) => e.path));
     const deletions = entries.filter((entry) => entry.action === 'delete').length;
-    // Counting all files is only worth it when there is much to delete.
-    const fileCount = look || deletions > 20 ? await this.store.countFiles(facts.tree) : 0;
+    // Counting files is only worth it when there is much to delete, and then only as far as it matters.
+    const enough = look ? undefined : deletions * 3;
+    const counted = look || deletions > 20 ? await this.store.countFiles(facts.tree, enough) : 0;
+    const massDelete = isMassDelete(deletions, counted);
+    const fileCount = massDelete && !look ? await this.store.countFiles(facts.tree) : counted;
     return {
       entries,
       changes: changes.filter((change) => acts.has(change.path)),
-      massDelete: isMassDelete(deletions, fileCount),
+      massDelete,
       fileCount,
       hostile: refused.filter(({ hostile }) => hostile),
     };
@@ -282,10 +285,11 @@ export class Restorer {
     const withFiles = scope.includes('files');
     let planned: Planned = { entries: [], changes: [], massDelete: false, fileCount: 0, hostile: [] };
     let include: string[] = [];
+    const expected = withFiles && !job.changes && hasFiles(job.target) ? job.target.files.tree : undefined;
     for (;;) {
       const unseen: string[] = [];
       const { checkpoint: safety, facts } = await this.store.capture(
-        { waitMs: lockWaitMs, signal: options.signal, exclusive: true, include },
+        { waitMs: lockWaitMs, signal: options.signal, exclusive: true, include, target: expected },
         async (now) => {
           if (withFiles) planned = await this.planned(job, now, false);
           unseen.push(...this.unseen(planned.changes, include));

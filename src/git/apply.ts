@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { CheckpointsError } from '../core/errors';
 import type { PathReason } from '../core/model';
 import type { ApplyRequest, ApplyResult, FileChange, FileVersion, RecoveryReport } from '../core/ports';
+import { blobOf, bulk } from './bulk-reader';
 import { stagePrefix } from './exclusions';
 import { inWords, isFull } from './file-failure';
 import { parentOf } from './file-reader';
@@ -131,7 +132,8 @@ async function eachContent(
   steps: Step[],
   use: (i: number, after: FileVersion, data: Uint8Array) => void,
 ): Promise<void> {
-  const writes = steps.flatMap(({ change: { after }, i }) => (after ? [{ i, after }] : []));
+  const all = steps.flatMap(({ change: { after }, i }) => (after ? [{ i, after }] : []));
+  const writes = all.length < bulk ? all : all.slice(await useMany(store, all, use));
   const read = (at: number): Promise<Uint8Array[]> => {
     const asked = Promise.all(writes.slice(at, at + readAhead).map(({ after }) => store.content(after)));
     asked.catch(() => undefined); // heard when its turn comes
@@ -144,6 +146,20 @@ async function eachContent(
     await Promise.resolve(); // the questions are sent before the disk is kept busy
     for (const [n, { i, after }] of writes.slice(at, at + readAhead).entries()) use(i, after, contents[n]!);
   }
+}
+
+/** How many were used; the rest git could not give together. */
+async function useMany(
+  store: GitStore,
+  writes: Array<{ i: number; after: FileVersion }>,
+  use: (i: number, after: FileVersion, data: Uint8Array) => void,
+): Promise<number> {
+  const oids = writes.map(({ after }) => after.oid);
+  const { used } = await store.reader.each(oids, (n, object) => {
+    const { i, after } = writes[n]!;
+    use(i, after, blobOf(after.oid, object));
+  });
+  return used;
 }
 
 /** A change and its number in the journal, by which its files in the stage are named. */

@@ -104,14 +104,20 @@ export class EmptyFolders {
     for (const name of list.folders) if (name !== '.git') this.walkStranger(`${folder}/${name}`, empty);
   }
 
-  /** Looks at the folders of an earlier tree while git looks at the files; `find` then has little left to look at. */
-  async prefetch(tree: string, rules: IgnoreRules): Promise<void> {
+  /**
+   * Looks at the folders of an earlier tree while git looks at the files; `find` then has little left to look at. `shapes` are the folders of trees as
+   * far as somebody else knows them.
+   */
+  async prefetch(tree: string, rules: IgnoreRules, shapes: () => Map<string, Map<string, string>>): Promise<void> {
     const strangers: string[] = [];
     this.early = null;
     const fresh = new Map<string, Known | null>();
     this.fresh = fresh;
     // A process that has looked at nothing yet would ask for each folder's tree by itself.
-    if (this.known.size === 0) await (this.priming = this.trees.primeBelow(tree).catch(() => undefined));
+    if (this.known.size === 0) {
+      if (this.trees.foldersAtHand(tree) === null) this.trees.prime(shapes());
+      await (this.priming = this.trees.primeBelow(tree).catch(() => undefined));
+    }
     let sliceEnds = Date.now() + 8;
     const walk = async (folder: string, oid: string): Promise<void> => {
       const found = folder === '' ? this.list('') : this.look(folder, oid);

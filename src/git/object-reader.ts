@@ -1,5 +1,6 @@
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { CheckpointsError } from '../core/errors';
+import { eachObject } from './bulk-reader';
 import { reasonOf, safeFlags, storeEnv } from './run';
 
 export type ObjectType = 'blob' | 'tree' | 'commit' | 'tag';
@@ -58,6 +59,11 @@ export class ObjectReader {
     const object = await this.read(oid);
     if (object?.type !== 'blob') throw new CheckpointsError('store-broken', `The store has lost the content ${oid}.`);
     return object.data;
+  }
+
+  /** Many, in this order, by a git of their own: see `eachObject`. */
+  each(oids: readonly string[], use: (i: number, object: GitObject | null) => void): Promise<{ used: number }> {
+    return eachObject(this.gitDir, oids, use);
   }
 
   close(): void {

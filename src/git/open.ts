@@ -11,7 +11,7 @@ import type { HashName } from './pack-writer';
 import { resolveRoot } from './roots';
 import { SessionStore } from './session-store';
 import { GitStore } from './store';
-import { findUserRepo } from './user-repo';
+import { findUserRepo, globalExcludes } from './user-repo';
 
 /** What an exchange with others works on. */
 export interface SyncParts {
@@ -51,13 +51,15 @@ export async function openWorkspace(options: OpenOptions): Promise<Workspace> {
   const home = options.home ?? storeHome(env);
   const root = await resolveRoot(options.directory, home);
   const layout = layoutOf(home, root);
-  const repo = await findUserRepo(root);
+  // Who only reads looks at no files, and needs no rules for them.
+  const reads = options.create === false;
+  const [repo, excludesFile] = await Promise.all([findUserRepo(root), reads ? undefined : globalExcludes(root)]);
   const format = (): HashName => repo?.objectFormat ?? 'sha1';
   const present = options.create !== false || hasStore(layout);
   const file = present ? ensureStore(layout, root, format) : newWorkspaceFile(root, format());
   const config = (): Config => loadConfig(root, layout.folder, env).config;
   const store = new GitStore(root, layout, file, config, options.log);
-  store.expectRepo(repo);
+  store.expect({ repo, ...(excludesFile === undefined ? {} : { excludesFile }) });
   const index = options.index && present ? await options.index(layout.folder) : null;
   const stored = new SessionStore(store.refsOf, store.reader, store.fetched, (id) => store.checkpoints.isOwn(id));
   const conversation = options.conversation?.(layout.folder, root, stored) ?? null;

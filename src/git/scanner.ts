@@ -16,6 +16,7 @@ import { join } from 'node:path';
 import type { PathReason } from '../core/model';
 import { FileReader } from './file-reader';
 import { makeFolder } from './folders';
+import { knownShapes, withAllTrees } from './index-trees';
 import { rawAttributes, storeConfig, type Layout } from './layout';
 import type { HashName } from './pack-writer';
 import { encodePath, fsPath } from './path-bytes';
@@ -23,7 +24,10 @@ import { isAlive } from './process-identity';
 import { isMissing } from './refs';
 import { runGit, safeFlags, storeEnv } from './run';
 import { goneMark, nestedName, parseStatus, treeMark, warnings } from './status-rows';
-import { modes, type Leaf } from './trees';
+import { modes, type Leaf, type TreeEntry } from './trees';
+
+/** A few forgotten trees cost each look less than finding them out costs once. */
+const forgottenLimit = 500;
 
 export interface ScanOutput {
   /** The tree of the index the scan compared with; null: there was none, everything is new. */
@@ -55,6 +59,8 @@ export class Scanner {
   private gone: string[] = [];
   /** The last look's index is not published yet. */
   private held: { readSince: number; sure: boolean } | null = null;
+  /** Changes taken in since the index knew all trees; not known at first. */
+  private forgotten = Infinity;
   /** Names the rules that decide what is out: an index made under other rules is not used. */
   rules = '';
 
@@ -223,7 +229,12 @@ export class Scanner {
   }
 
   /** Takes the changes into the index, so that the next scan has less to read again. */
-  async absorb(base: string, tree: string, changes: Map<string, Leaf | null>): Promise<void> {
+  async absorb(
+    base: string,
+    tree: string,
+    changes: Map<string, Leaf | null>,
+    entries: (tree: string) => Promise<readonly TreeEntry[]>,
+  ): Promise<void> {
     const blob = this.algorithm === 'sha1' ? emptyBlob.sha1 : emptyBlob.sha256;
     // Removals first: a file may have become a folder, or a folder a file.
     const rows: Array<[string, Leaf | null]> = [...changes].filter(([, leaf]) => leaf === null);
@@ -233,7 +244,30 @@ export class Scanner {
     const { mtimeMs } = statSync(join(this.dir, 'index'));
     await this.editIndex(rows);
     this.gone = [];
+    this.forgotten += changes.size;
+    if (this.forgotten >= forgottenLimit) await this.completeTrees(tree, entries);
     this.publish(mtimeMs);
+  }
+
+  /** The marker is the one entry that the tree does not have; where there are others, git finds the trees out by reading. */
+  private async completeTrees(tree: string, entries: (tree: string) => Promise<readonly TreeEntry[]>): Promise<void> {
+    const own = join(this.dir, 'index');
+    this.forgotten = 0;
+    const complete = await withAllTrees(readFileSync(own), tree, { entries, extra: 1, algorithm: this.algorithm });
+    if (!complete) return;
+    const draft = `${own}.new`;
+    writeFileSync(draft, complete);
+    renameSync(draft, own);
+  }
+
+  /** The folders of trees that the published index knows. */
+  shapes(): Map<string, Map<string, string>> {
+    try {
+      return knownShapes(readFileSync(this.published), this.algorithm === 'sha1' ? 20 : 32);
+    } catch (error) {
+      if (isMissing(error)) return new Map();
+      throw error;
+    }
   }
 
   /** The name of the marker entry for a tree. */

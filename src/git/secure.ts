@@ -1,6 +1,7 @@
 import type { FileChange } from '../core/ports';
+import { bulk } from './bulk-reader';
 import { FileReader, parentOf } from './file-reader';
-import type { ObjectReader } from './object-reader';
+import type { GitObject, ObjectReader } from './object-reader';
 import { hashObject, type HashName, type PackWriter } from './pack-writer';
 import { formatTree, type Trees } from './trees';
 
@@ -9,11 +10,14 @@ const atOnce = 48;
 /** Which of these objects the store cannot give back byte for byte. One that is damaged ends git: then they are asked one by one. */
 export async function unsound(reader: ObjectReader, oids: Iterable<string>, algorithm: HashName): Promise<Set<string>> {
   const bad = new Set<string>();
-  const check = async (oid: string): Promise<void> => {
-    const object = await reader.read(oid);
+  const judge = (oid: string, object: GitObject | null): void => {
     if (!object || hashObject(object.type, object.data, algorithm) !== oid) bad.add(oid);
   };
-  const all = [...new Set(oids)];
+  const check = async (oid: string): Promise<void> => judge(oid, await reader.read(oid));
+  const every = [...new Set(oids)];
+  const { used } =
+    every.length < bulk ? { used: 0 } : await reader.each(every, (i, object) => judge(every[i]!, object));
+  const all = every.slice(used);
   const ask = (at: number): Promise<Array<PromiseSettledResult<void>>> =>
     Promise.allSettled(all.slice(at, at + atOnce).map(check));
   // Some are read ahead, so that git and we work at the same time.
@@ -40,28 +44,69 @@ export interface SecureParts {
  * What is about to be overwritten or deleted can really be brought back: captures do not write again what the store has already, and
  * that may have been damaged since. Such content is written anew from the files, while they are there.
  */
-export async function secure(parts: SecureParts, tree: string, changes: readonly FileChange[]): Promise<void> {
-  const { root, reader, algorithm } = parts;
+export class Safekeeping {
+  /** Read from the store as they should be, for the restore that is under way. */
+  private sound: Promise<Set<string>> | null = null;
+
+  constructor(private readonly parts: SecureParts) {}
+
+  /** Whoever reads first need not wait: what a restore of `target` overwrites if nothing else has changed since `now`. */
+  begin(now: string, target: string): void {
+    this.sound = this.readAhead(now, target);
+    this.sound.catch(() => undefined); // then all of it is read by `secure`, which tells what fails
+  }
+
+  /** What was read for one restore says nothing about a later one. */
+  forget(): void {
+    this.sound = null;
+  }
+
+  private async readAhead(now: string, target: string): Promise<Set<string>> {
+    const { trees, reader, algorithm } = this.parts;
+    const { saved, folders } = await overwritten(trees, now, await trees.diff(now, target));
+    const oids = [...new Set([...saved.map(({ oid }) => oid), ...folders])];
+    const sound = new Set<string>();
+    // A few are as fast later; and by a git of their own, which a damaged one may end.
+    if (oids.length >= bulk)
+      await reader.each(oids, (i, object) => {
+        const oid = oids[i]!;
+        if (object && hashObject(object.type, object.data, algorithm) === oid) sound.add(oid);
+      });
+    return sound;
+  }
+
+  async secure(tree: string, changes: readonly FileChange[]): Promise<void> {
+    const { root, reader, algorithm, trees } = this.parts;
+    const { saved, folders } = await overwritten(trees, tree, changes);
+    if (saved.length === 0) return;
+    const sound = await (this.sound ?? Promise.resolve(new Set<string>())).catch(() => new Set<string>());
+    const oids = [...saved.map(({ oid }) => oid), ...folders].filter((oid) => !sound.has(oid));
+    const bad = await unsound(reader, oids, algorithm);
+    if (bad.size === 0) return;
+    const writer = this.parts.newWriter();
+    const files = new FileReader(root, Number.MAX_SAFE_INTEGER);
+    for (const { path, oid } of saved) {
+      const found = bad.has(oid) ? files.read(path) : null;
+      // Another content is not overwritten either: it changed meanwhile.
+      if (found && 'data' in found && hashObject('blob', found.data, algorithm) === oid)
+        writer.add('blob', found.data, oid);
+      if (writer.full) await writer.flush();
+    }
+    for (const oid of folders) {
+      const data = bad.has(oid) ? formatTree(await trees.entries(oid)) : null;
+      if (data && hashObject('tree', data, algorithm) === oid) writer.add('tree', data, oid);
+    }
+    await writer.flush();
+  }
+}
+
+async function overwritten(
+  trees: Trees,
+  tree: string,
+  changes: readonly FileChange[],
+): Promise<{ saved: Array<{ path: string; oid: string }>; folders: Set<string> }> {
   const saved = changes.flatMap(({ path, before }) => (before ? [{ path, oid: before.oid }] : []));
-  if (saved.length === 0) return;
-  const folders = await foldersAbove(parts.trees, tree, saved);
-  const oids = [...saved.map(({ oid }) => oid), ...folders];
-  const bad = await unsound(reader, oids, algorithm);
-  if (bad.size === 0) return;
-  const writer = parts.newWriter();
-  const files = new FileReader(root, Number.MAX_SAFE_INTEGER);
-  for (const { path, oid } of saved) {
-    const found = bad.has(oid) ? files.read(path) : null;
-    // Another content is not overwritten either: it changed meanwhile.
-    if (found && 'data' in found && hashObject('blob', found.data, algorithm) === oid)
-      writer.add('blob', found.data, oid);
-    if (writer.full) await writer.flush();
-  }
-  for (const oid of folders) {
-    const data = bad.has(oid) ? formatTree(await parts.trees.entries(oid)) : null;
-    if (data && hashObject('tree', data, algorithm) === oid) writer.add('tree', data, oid);
-  }
-  await writer.flush();
+  return { saved, folders: saved.length === 0 ? new Set() : await foldersAbove(trees, tree, saved) };
 }
 
 /** The trees by which these paths are found. */

@@ -18,7 +18,7 @@ import { Scanner, type ScanOutput } from './scanner';
 import { seed, type Seed, type UnprovedSeed } from './seed';
 import { TrackedIgnored } from './tracked-ignored';
 import type { Leaf, Trees } from './trees';
-import { stampOf, UserFacts } from './user-facts';
+import { stampOf, UserFacts, type ExpectedFacts } from './user-facts';
 import { gitFacet, isDirty, readHead, type UserRepo } from './user-repo';
 
 /** One look at the workspace's files. */
@@ -60,6 +60,8 @@ interface Rules {
 interface AlsoRead {
   named?: string[];
   brought?: string[];
+  /** Something to do while git looks at the files. */
+  meanwhile?: () => void;
 }
 
 /** So many files or bytes may be read again at each scan before the scanner's index is caught up. */
@@ -125,7 +127,7 @@ export class Snapshots {
     this.scanner.rules = exclusions.fingerprint(config.maxFileSize);
     const rules = rulesOf(repo, excludesFile, exclusions);
     const { ignoring } = rules;
-    const known = existsSync(this.scanner.published) ? await this.look(base, rules, signal) : null;
+    const known = existsSync(this.scanner.published) ? await this.look(base, rules, signal, also.meanwhile) : null;
     const all = known ?? (await this.lookAnew(base, repo, config, exclusions, rules, signal));
     const out = await excludedByNested(this.root, all.nested, all.added);
     const found = out.size > 0 ? { ...all, added: all.added.filter((path) => !out.has(path)) } : all;
@@ -290,13 +292,19 @@ export class Snapshots {
   private prefetch(tree: string, { excludesFile, ignoring }: Rules): void {
     const ignore = { env: this.scanner.environment(), excludesFile, name: ignoring };
     // Its failure is met again, and told, by the walk that needs the answer.
-    void this.folders.prefetch(tree, ignore).catch(() => undefined);
+    void this.folders.prefetch(tree, ignore, () => this.scanner.shapes()).catch(() => undefined);
   }
 
   /** Asks git what changed since the published index; null, and it is forgotten, where that cannot be built on. */
-  private async look(base: Base | null, rules: Rules, signal?: AbortSignal): Promise<ScanOutput | null> {
+  private async look(
+    base: Base | null,
+    rules: Rules,
+    signal?: AbortSignal,
+    meanwhile?: () => void,
+  ): Promise<ScanOutput | null> {
     const looking = this.scanner.scan({ head: base?.commit ?? null, ...rules }, signal);
     this.prefetch(base?.tree ?? this.trees.emptyTree, rules);
+    meanwhile?.();
     try {
       const found = await looking;
       // Its tree is gone when everything that used it was deleted.
@@ -324,7 +332,7 @@ export class Snapshots {
     const much = lag.changes.size >= lagLimit.files || lag.bytes >= lagLimit.bytes;
     if (!lag.must && !(much || (options.fully && lag.changes.size > 0))) return;
     this.last = null;
-    await this.scanner.absorb(lag.base, snapshot.tree, lag.changes);
+    await this.scanner.absorb(lag.base, snapshot.tree, lag.changes, (tree) => this.trees.entries(tree));
     this.last = { ...snapshot, lag: { base: snapshot.tree, changes: new Map(), bytes: 0, must: false } };
   }
 
@@ -355,8 +363,8 @@ export class Snapshots {
   }
 
   /** What was found out already need not be asked again. */
-  expectRepo(repo: UserRepo | null): void {
-    this.user.expect(repo);
+  expect(facts: ExpectedFacts): void {
+    this.user.expect(facts);
   }
 
   close(): void {

@@ -30,6 +30,7 @@ import { Fetched } from './fetched';
 import { removeJournal } from './journal';
 import { storeFailure } from './file-failure';
 import type { Layout, WorkspaceFile } from './layout';
+import { LeftOut } from './left-out';
 import { Leases, type Lease } from './leases';
 import { collect, storeSizes } from './maintenance';
 import { mergeTexts } from './merge';
@@ -41,12 +42,12 @@ import { checkpointMessage, encodeCommit } from './records';
 import { refusals } from './refusals';
 import { isMissing, Refs } from './refs';
 import { runGit, safeFlags, storeEnv } from './run';
-import { secure } from './secure';
+import { Safekeeping } from './secure';
 import { Snapshots, type Snapshot } from './snapshots';
 import { SyncState } from './sync-state';
 import { readTidied, writeTidied } from './tidied';
 import { Trees, type Leaf } from './trees';
-import type { UserRepo } from './user-repo';
+import type { ExpectedFacts } from './user-facts';
 import { watchRefs } from './watch';
 
 type Compose = Parameters<SnapshotStore['capture']>[1];
@@ -63,6 +64,8 @@ export class GitStore implements SnapshotStore {
   readonly checkpoints: CheckpointRefs;
   readonly base: BaseRef;
   private readonly snapshots: Snapshots;
+  private readonly safekeeping: Safekeeping;
+  private readonly left: LeftOut;
   private queue: Promise<unknown> = Promise.resolve();
   private chores: Promise<unknown> = Promise.resolve();
   /** The scanner's index catching up; scans wait for it, the fast lane does not. */
@@ -88,11 +91,14 @@ export class GitStore implements SnapshotStore {
     const { refsOf: refs, reader, fetched } = this;
     this.checkpoints = new CheckpointRefs({ refs, reader, fetched, newWriter, log });
     this.base = new BaseRef(refs, reader, newWriter);
+    const { trees, snapshots, checkpoints, base } = this;
+    this.safekeeping = new Safekeeping({ root, reader, trees, newWriter, algorithm: file.objectFormat });
+    this.left = new LeftOut({ trees, snapshots, checkpoints, base, reader, config });
   }
 
   /** What `open` found out about the user's repository. */
-  expectRepo(repo: UserRepo | null): void {
-    this.snapshots.expectRepo(repo);
+  expect(facts: ExpectedFacts): void {
+    this.snapshots.expect(facts);
   }
 
   newWriter(): PackWriter {
@@ -120,6 +126,7 @@ export class GitStore implements SnapshotStore {
     request: CaptureRequest,
     compose: Compose,
   ): Promise<{ checkpoint: Checkpoint | null; facts: CaptureFacts }> {
+    if (request.exclusive) this.safekeeping.forget();
     const writer = this.newWriter();
     const named = request.paths ? normalisePaths(this.root, request.paths) : null;
     let snapshot: Snapshot | null = null;
@@ -132,6 +139,7 @@ export class GitStore implements SnapshotStore {
         snapshot ??= await this.snapshots.scan(base, this.config(), writer, request.signal, {
           named: named?.inside,
           brought: request.include,
+          meanwhile: () => this.readAhead(base, request),
         });
       const previous = await this.previousOf(base);
       const facts = await captureFacts(this.trees, snapshot, base, previous);
@@ -147,6 +155,11 @@ export class GitStore implements SnapshotStore {
       return { checkpoint: checkpoint && withCommit(checkpoint, snapshot.tree, commits.checkpoint!), facts };
     }
     throw new CheckpointsError('busy', 'Too many other captures at the same time. Try again.');
+  }
+
+  /** While git looks at the files. */
+  private readAhead(base: Base | null, { exclusive, target }: CaptureRequest): void {
+    if (base && exclusive && target !== undefined) this.safekeeping.begin(base.tree, target);
   }
 
   /** After the answer is given, before the next scan: they share the scanner. */
@@ -302,8 +315,8 @@ export class GitStore implements SnapshotStore {
     return (await this.reader.blob(version.oid)).length;
   }
 
-  countFiles(tree: string): Promise<number> {
-    return this.trees.count(tree);
+  countFiles(tree: string, enough?: number): Promise<number> {
+    return this.trees.count(tree, enough);
   }
 
   present(paths: string[]): string[] {
@@ -370,58 +383,16 @@ export class GitStore implements SnapshotStore {
     return refusals({ root: this.root, exclusions, content: (v) => this.content(v) }, changes, foreign);
   }
 
-  async leftOut({ files }: Pick<Checkpoint, 'files'>, paths: string[]): Promise<Map<string, string>> {
-    const out = new Map<string, string>();
-    const exclusions = new Exclusions(files.exclude ?? []);
-    const ignored = await this.ignoredAt(files.tree, paths);
-    const byTools = await this.namedByTools();
-    for (const path of paths) {
-      if (exclusions.why(path) !== null) out.set(path, 'excluded');
-      // What an agent's tool named belongs to the workspace's files, ignored or not.
-      else if (ignored.has(path) && !byTools.has(path)) out.set(path, 'ignored');
-    }
-    return out;
+  leftOut(target: Pick<Checkpoint, 'files'>, paths: string[]): Promise<Map<string, string>> {
+    return this.left.from(target, paths);
   }
 
-  async firstNamed(
-    { id, files }: Pick<Checkpoint, 'id' | 'files'>,
-    paths: string[],
-  ): Promise<Map<string, FileVersion>> {
-    const out = new Map<string, FileVersion>();
-    const byTools = await this.namedByTools();
-    const named = paths.filter((path) => byTools.has(path));
-    const open = named.length === 0 ? new Set<string>() : await this.ignoredAt(files.tree, named);
-    const later = this.siblings(id).filter((other) => other > id);
-    for (const other of open.size === 0 ? [] : later.sort()) {
-      const [point] = await this.read([other]);
-      if (!point) continue;
-      for (const path of [...open]) {
-        const version = await this.trees.lookup(point.files.tree, path);
-        if (!version) continue;
-        open.delete(path);
-        // Captured before the call that names it; else the agent made it.
-        if (point.trigger === 'tool' && point.cause?.paths.includes(path)) out.set(path, version);
-      }
-      if (open.size === 0) break;
-    }
-    return out;
-  }
-
-  private ignoredAt(tree: string, paths: string[]): Promise<Set<string>> {
-    return this.snapshots.ignoredIn(tree, paths, this.config(), (oid) => this.reader.blob(oid));
-  }
-
-  private async namedByTools(): Promise<Set<string>> {
-    const base = await this.base.read();
-    const named = new Set([...(base?.forced ?? []), ...Object.keys(base?.named ?? {})]);
-    for (const path of base?.brought ?? []) named.delete(path);
-    return named;
+  firstNamed(target: Pick<Checkpoint, 'id' | 'files'>, paths: string[]): Promise<Map<string, FileVersion>> {
+    return this.left.firstNamed(target, paths);
   }
 
   secure(tree: string, changes: readonly FileChange[]): Promise<void> {
-    const { root, reader, trees, file } = this;
-    const newWriter = (): PackWriter => this.newWriter();
-    return secure({ root, reader, trees, newWriter, algorithm: file.objectFormat }, tree, changes);
+    return this.safekeeping.secure(tree, changes);
   }
 
   closeJournal(): void {

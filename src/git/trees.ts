@@ -42,8 +42,19 @@ function usualMode(mode: number): number {
 const sortKey = (entry: TreeEntry): string => (entry.mode === modes.tree ? `${entry.name}/` : entry.name);
 
 export function formatTree(entries: TreeEntry[]): Buffer {
-  const sorted = [...entries].sort((a, b) => comparePaths(sortKey(a), sortKey(b)));
+  // What was read is in order already, and few changes add a name.
+  const sorted = inOrder(entries) ? entries : [...entries].sort((a, b) => comparePaths(sortKey(a), sortKey(b)));
   return Buffer.concat(sorted.map((entry) => treeEntry(entry.mode, entry.name, entry.oid)));
+}
+
+function inOrder(entries: TreeEntry[]): boolean {
+  let previous = '';
+  for (const entry of entries) {
+    const key = sortKey(entry);
+    if (comparePaths(previous, key) >= 0) return false;
+    previous = key;
+  }
+  return true;
 }
 
 function treeEntry(mode: number, name: string, oid: string): Buffer {
@@ -254,15 +265,18 @@ export class Trees {
     return out;
   }
 
-  async count(root: string): Promise<number> {
+  /** Files below `root`; from `enough` on it may stop. */
+  async count(root: string, enough = Infinity): Promise<number> {
     let files = 0;
     const walk = async (oid: string): Promise<void> => {
-      const folders: Array<Promise<void>> = [];
+      if (files >= enough) return;
+      const folders: string[] = [];
       for (const entry of await this.entries(oid)) {
-        if (entry.mode === modes.tree) folders.push(walk(entry.oid));
+        if (entry.mode === modes.tree) folders.push(entry.oid);
         else files += 1;
       }
-      await Promise.all(folders);
+      if (enough === Infinity) await Promise.all(folders.map(walk));
+      else for (const folder of folders) await walk(folder);
     };
     await walk(root);
     return files;

@@ -14,6 +14,9 @@ interface Facts {
   excludesFile: string;
 }
 
+/** As far as it is known beforehand. */
+export type ExpectedFacts = Partial<Facts> & Pick<Facts, 'repo'>;
+
 /** Configuration included from other files is looked at this often at least. */
 const longestMs = 60_000;
 
@@ -24,8 +27,8 @@ const longestMs = 60_000;
 export class UserFacts {
   private known: { stamp: string; at: number; facts: Facts } | null = null;
   private lastHead: HeadFacts | null = null;
-  /** The repository as it was found a moment ago, with the stamp of then. */
-  private expected: { stamp: string; repo: UserRepo | null } | null = null;
+  /** What was found a moment ago, with the stamp of then. */
+  private expected: { stamp: string; facts: ExpectedFacts } | null = null;
 
   constructor(
     private readonly root: string,
@@ -36,21 +39,24 @@ export class UserFacts {
   async facts(): Promise<Facts> {
     const stamp = this.stamp(this.known?.facts.repo ?? null);
     if (this.known && this.known.stamp === stamp && Date.now() - this.known.at < longestMs) return this.known.facts;
-    const [repo, excludesFile] = await Promise.all([this.find(), globalExcludes(this.root)]);
+    const expected = this.takeExpected();
+    const [repo, excludesFile] = await Promise.all([
+      expected.repo === undefined ? findUserRepo(this.root) : expected.repo,
+      expected.excludesFile ?? globalExcludes(this.root),
+    ]);
     const facts = { repo, excludesFile };
     this.known = { stamp: this.stamp(repo), at: Date.now(), facts };
     return facts;
   }
 
-  expect(repo: UserRepo | null): void {
-    this.expected = { stamp: this.stamp(repo), repo };
+  expect(facts: ExpectedFacts): void {
+    this.expected = { stamp: this.stamp(facts.repo), facts };
   }
 
-  private find(): Promise<UserRepo | null> {
+  private takeExpected(): Partial<Facts> {
     const { expected } = this;
     this.expected = null;
-    if (expected && expected.stamp === this.stamp(expected.repo)) return Promise.resolve(expected.repo);
-    return findUserRepo(this.root);
+    return expected && expected.stamp === this.stamp(expected.facts.repo) ? expected.facts : {};
   }
 
   private async treeOf(commit: string): Promise<string | null> {

@@ -1,6 +1,7 @@
 import {
   chmodSync,
   closeSync,
+  fstatSync,
   fsyncSync,
   lstatSync,
   mkdirSync,
@@ -32,6 +33,8 @@ const believedMs = 10;
 export class WorkingFiles {
   private reader: FileReader;
   private lookedAt = 0;
+  /** The permissions that staged files were found to get, by kind. */
+  private readonly given = new Map<number, number>();
 
   constructor(
     private readonly root: string,
@@ -71,6 +74,7 @@ export class WorkingFiles {
     }
     const fd = openSync(to, 'wx', mode === modes.executable ? 0o755 : 0o644);
     try {
+      if (!this.given.has(mode)) this.given.set(mode, fstatSync(fd).mode & 0o777);
       for (let at = 0; at < data.length;) at += writeSync(fd, data, at);
       if (sync) fsyncSync(fd);
     } catch (error) {
@@ -103,7 +107,8 @@ export class WorkingFiles {
     } else if (existing?.isFile() && mode !== modes.link) {
       // Keep what the file's owner set besides the executable bit.
       const bits = existing.mode & 0o777;
-      chmodSync(staged, mode === modes.executable ? bits | ((bits & 0o444) >> 2) : bits & ~0o111);
+      const wanted = mode === modes.executable ? bits | ((bits & 0o444) >> 2) : bits & ~0o111;
+      if (wanted !== this.given.get(mode)) chmodSync(staged, wanted);
     }
     const moved = aside !== null && existing !== undefined && !existing.isDirectory() && moveAside(target, aside);
     try {
