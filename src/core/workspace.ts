@@ -336,8 +336,22 @@ export class Workspace implements WorkspaceApi {
     );
   }
 
-  tidy(options: { signal?: AbortSignal } = {}): Promise<Tidied | null> {
-    return this.cleanup.tidy(options.signal);
+  async tidy(options: { signal?: AbortSignal } = {}): Promise<Tidied | null> {
+    try {
+      return await this.cleanup.tidy(options.signal);
+    } finally {
+      // Nothing else is happening. A window may be open for days, and ended without a word.
+      if (this.deps.index && options.signal?.aborted !== true) await this.writeIndex(this.deps.index);
+    }
+  }
+
+  private async writeIndex(index: QueryIndex): Promise<void> {
+    try {
+      await this.history.fill(index);
+      await index.flush();
+    } catch (error) {
+      this.deps.onIndexProblem?.(error);
+    }
   }
 
   async doctor(options: { repair?: boolean } = {}): Promise<Problem[]> {

@@ -1,8 +1,9 @@
-import { readFileSync, readdirSync, renameSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { Leases } from '../../src/git/leases';
 import { openWorkspace } from '../../src/git/open';
+import { CheckpointIndex } from '../../src/index/checkpoint-index';
 import { sandbox, type Sandbox } from './rig';
 import { worker } from './worker';
 
@@ -26,6 +27,31 @@ const limitTo = (box: Sandbox, turnsKept: number): void =>
   box.write('.opencode/checkpoints.json', JSON.stringify({ maxCheckpoints: turnsKept }));
 
 describe('looking after a store', () => {
+  it('writes the index while nothing happens: a window may never be closed', async () => {
+    const box = sandbox();
+    box.write('a.txt', 'a');
+    const wasm = { file: join(process.cwd(), 'node_modules/sql.js/dist/sql-wasm.wasm') };
+    const workspace = await box.open({
+      index: (folder) => CheckpointIndex.open({ path: join(folder, 'index.db'), wasm }),
+    });
+    const file = join(workspace.folder, 'index.db');
+    const first = await workspace.create({ trigger: 'manual', name: 'first' });
+    expect(existsSync(file)).toBe(false);
+    await workspace.tidy();
+    const known = async (): Promise<unknown[]> => {
+      const index = await CheckpointIndex.open({ path: file, wasm });
+      const ids = index.query({}).map(({ id }) => id);
+      await index.close();
+      return ids;
+    };
+    expect(await known()).toEqual([first?.id]);
+    box.write('a.txt', 'b');
+    const second = await workspace.create({ trigger: 'manual', name: 'second' });
+    // Less than an hour later nothing else is due.
+    expect(await workspace.tidy()).toBeNull();
+    expect(await known()).toEqual([second?.id, first?.id]);
+  });
+
   it('thins, frees and packs by itself, once an hour', async () => {
     const box = sandbox();
     await turns(box, 12);
