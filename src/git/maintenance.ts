@@ -5,6 +5,7 @@ import type { Layout } from './layout';
 import { encodeCommit } from './records';
 import { isMissing } from './refs';
 import { forget } from './packing';
+import { isOrphan } from './process-identity';
 import { runGit, safeFlags, storeEnv, type GitOutput } from './run';
 import { sweepDead } from './scanner';
 import { treeMark } from './status-rows';
@@ -174,12 +175,11 @@ export function sweep(layout: Layout): string[] {
     }
   }
   for (const name of list(layout.folder))
-    if (/^(stage-|merge-|snapshots\.git\.new-)|\.tmp-\d+-[0-9a-f]+$/.test(name)) {
+    if (name.startsWith('stage-') || isOrphan(name)) {
       rmSync(join(layout.folder, name), { recursive: true, force: true });
       removed.push(name);
     }
-  for (const name of list(layout.leases))
-    if (/\.(new|dead)-/.test(name)) rmSync(join(layout.leases, name), { force: true });
+  for (const name of list(layout.leases)) if (isOrphan(name)) rmSync(join(layout.leases, name), { force: true });
   sweepDead(layout.scan);
   sweepDead(join(layout.folder, 'sync'));
   return removed;

@@ -12,7 +12,7 @@ export async function mergeTexts(
   if (Buffer.compare(ours, base) === 0) return theirs;
   if (Buffer.compare(theirs, base) === 0 || Buffer.compare(ours, theirs) === 0) return ours;
   if ([ours, base, theirs].some((data) => data.subarray(0, 8000).includes(0))) return null;
-  const dir = mkdtempSync(join(folder, 'merge-'));
+  const dir = mkdtempSync(join(folder, `merge-${process.pid}-`));
   try {
     const files = [ours, base, theirs].map((data, i) => {
       const path = join(dir, String(i));

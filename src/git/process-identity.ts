@@ -37,3 +37,12 @@ export function isAlive(identity: ProcessIdentity, heartbeatAgeMs: number): bool
   }
   return identity.start === '' || identity.start === startOf(identity.pid);
 }
+
+/**
+ * A draft whose name ends in the process that writes it, and that process is gone. Those of the living are left alone whatever lease one
+ * holds: some are written without any, the drafts of leases themselves among them.
+ */
+export function isOrphan(name: string): boolean {
+  const pid = /(?:tmp|new|dead|merge)-(\d+)-\w+$/.exec(name)?.[1];
+  return pid !== undefined && !isAlive({ pid: Number(pid), host: hostname(), start: '' }, 0);
+}

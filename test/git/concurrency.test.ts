@@ -17,7 +17,7 @@ describe('several processes on one store', () => {
     const names = ['ann', 'bob', 'cyd', 'dan'];
     const count = 8;
     const results = await Promise.all(names.map((who) => processes.run(box, ['many', who, String(count)])));
-    for (const result of results) expect([result.stderr, result.code]).toEqual(['', 0]);
+    for (const result of results) expect([result.stderr, result.code], JSON.stringify(result.output)).toEqual(['', 0]);
     const ids = results.flatMap((result) => (result.output as [unknown, string[]])[1]);
     expect(new Set(ids).size).toBe(names.length * count);
     const workspace = await box.open();
@@ -62,7 +62,7 @@ describe('several processes on one store', () => {
       processes.run(box, ['many', 'bob', '8']),
       processes.run(box, ['prune']),
     ]);
-    for (const result of results) expect([result.stderr, result.code]).toEqual(['', 0]);
+    for (const result of results) expect([result.stderr, result.code], JSON.stringify(result.output)).toEqual(['', 0]);
     const workspace = await box.open();
     expect(await workspace.doctor()).toEqual([]);
     expect(await workspace.list()).toHaveLength(16);

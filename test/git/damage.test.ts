@@ -342,15 +342,33 @@ describe('retention', () => {
     expect(await reasonOf(again.list())).toBe('store-broken');
   });
 
+  it('leaves what living processes are writing, though nobody else works on the store', async () => {
+    const { workspace } = await started();
+    const leases = join(workspace.folder, 'leases');
+    const drafts = (pid: number): string[] => [
+      join(workspace.folder, `task.json.tmp-${pid}-0a1b2c3d`),
+      join(leases, `exclusive.new-${pid}-0a1b2c3d`),
+      // It may be a newcomer's lease that is about to be put back.
+      join(leases, `exclusive.dead-${pid}-0a1b2c3d`),
+    ];
+    mkdirSync(leases, { recursive: true });
+    const living = [...drafts(process.ppid), ...drafts(process.pid)];
+    for (const path of [...living, ...drafts(4_000_000)]) writeFileSync(path, 'half');
+    await workspace.prune();
+    expect(living.filter((path) => !existsSync(path))).toEqual([]);
+    expect(drafts(4_000_000).filter((path) => existsSync(path))).toEqual([]);
+  });
+
   it('sweeps what killed processes left behind', async () => {
     const { workspace, gitDir } = await started();
     const pack = join(gitDir, 'objects', 'pack');
     for (const name of ['tmp_pack_abc', 'pack-0123.pack']) writeFileSync(join(pack, name), 'left');
     mkdirSync(join(workspace.folder, 'stage-dead'));
+    mkdirSync(join(workspace.folder, 'merge-4000000-Ab12Cd'));
     mkdirSync(join(workspace.folder, 'scan', '4000000-abcd'));
     await workspace.prune();
     expect(readdirSync(pack).filter((name) => name.startsWith('tmp_') || name.includes('0123'))).toEqual([]);
-    expect(readdirSync(workspace.folder)).not.toContain('stage-dead');
+    expect(readdirSync(workspace.folder).filter((name) => /^(stage|merge)-/.test(name))).toEqual([]);
     expect(readdirSync(join(workspace.folder, 'scan'))).not.toContain('4000000-abcd');
     expect(statSync(join(workspace.folder, '..', '..')).mode & 0o777).toBe(0o700);
   });
