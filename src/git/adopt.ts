@@ -5,7 +5,7 @@ import { Exclusions } from './exclusions';
 import type { PackWriter } from './pack-writer';
 import { checkpointMessage, encodeCommit } from './records';
 import type { GitStore } from './store';
-import { modes, type Leaf } from './trees';
+import { modes, type Leaf } from './tree-format';
 import { collisions, unsafePath } from './trust';
 
 interface Adopted {

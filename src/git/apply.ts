@@ -13,7 +13,7 @@ import { parentOf } from './file-reader';
 import { makeFolder } from './folders';
 import { readJournal, removeJournal, writeJournal, type Journal } from './journal';
 import type { GitStore } from './store';
-import type { Leaf } from './trees';
+import type { Leaf } from './tree-format';
 import { WorkingFiles } from './working-files';
 
 /**

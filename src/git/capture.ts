@@ -5,7 +5,7 @@ import type { PathReason } from '../core/model';
 import type { Exclusions } from './exclusions';
 import { FileReader, type Found } from './file-reader';
 import { hashObject, type PackWriter } from './pack-writer';
-import type { Leaf } from './trees';
+import type { Leaf } from './tree-format';
 
 export interface ReadResult {
   /** Paths as they are on disk; null: not there. */

@@ -3,7 +3,8 @@ import { listFolder } from './list-folder';
 import { encodePath, decodePath, fsPath } from './path-bytes';
 import { isMissing } from './refs';
 import { runGit, safeFlags } from './run';
-import { modes, type TreeEntry, type Trees } from './trees';
+import { modes, type TreeEntry } from './tree-format';
+import type { Trees } from './trees';
 
 interface Known {
   mtimeNs: bigint;

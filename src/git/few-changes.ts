@@ -1,7 +1,8 @@
 import type { Change } from '../core/model';
 import { compareLines, countLines, isBinary } from './line-counts';
 import { areSimilar, comparableSizes, piecesOf, type Pieces } from './similarity';
-import { modes, type Leaf, type TreeChange } from './trees';
+import { modes, type Leaf } from './tree-format';
+import type { TreeChange } from './trees';
 
 /** Contents read at once, and in all; renames looked for among so many pairs. What is beyond is git's. */
 const limits = { atOnce: 64, bytes: 16 << 20, pairs: 2500 };

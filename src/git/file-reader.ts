@@ -10,7 +10,7 @@ import {
 } from 'node:fs';
 import { fsPath } from './path-bytes';
 import { isMissing } from './refs';
-import { modes } from './trees';
+import { modes } from './tree-format';
 
 /** What lies at a path of the workspace right now. */
 export type Found =

@@ -5,7 +5,8 @@ import { splitNul } from './empty-folders';
 import { parentOf } from './file-reader';
 import { decodePath, encodePath, fsPath } from './path-bytes';
 import { runGit, safeFlags } from './run';
-import { modes, type TreeEntry, type Trees } from './trees';
+import { modes, type TreeEntry } from './tree-format';
+import type { Trees } from './trees';
 
 export interface IgnoredInParts {
   trees: Trees;

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { HashName } from './pack-writer';
 import { decodePath, encodePath, isAscii } from './path-bytes';
-import { modes, type TreeEntry } from './trees';
+import { modes, type TreeEntry } from './tree-format';
 
 /** A folder as the index has it in its `TREE` extension; one that was changed since has no id. */
 interface Folder {

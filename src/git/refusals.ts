@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import type { FileChange, Refusal } from '../core/ports';
 import type { Exclusions } from './exclusions';
-import { modes } from './trees';
+import { modes } from './tree-format';
 import { collisions, impossiblePath, linkLeavesRoot, unsafePath } from './trust';
 
 export interface RefusalParts {

@@ -24,7 +24,7 @@ import { isAlive } from './process-identity';
 import { isMissing } from './refs';
 import { runGit, safeFlags, storeEnv } from './run';
 import { goneMark, nestedName, parseStatus, treeMark, warnings } from './status-rows';
-import { modes, type Leaf, type TreeEntry } from './trees';
+import { modes, type Leaf, type TreeEntry } from './tree-format';
 
 /** A few forgotten trees cost each look less than finding them out costs once. */
 const forgottenLimit = 500;

@@ -3,7 +3,8 @@ import { bulk } from './bulk-reader';
 import { FileReader, parentOf } from './file-reader';
 import type { GitObject, ObjectReader } from './object-reader';
 import { hashObject, type HashName, type PackWriter } from './pack-writer';
-import { formatTree, type Trees } from './trees';
+import { formatTree } from './tree-format';
+import type { Trees } from './trees';
 
 const atOnce = 48;
 

@@ -18,7 +18,8 @@ import { decodePath, encodePath } from './path-bytes';
 import { isMissing } from './refs';
 import { runGit, safeFlags, storeEnv, userEnv } from './run';
 import { emptyBlob } from './scanner';
-import { modes, type Trees } from './trees';
+import { modes } from './tree-format';
+import type { Trees } from './trees';
 import type { UserRepo } from './user-repo';
 
 export interface Seed {

@@ -6,7 +6,8 @@ import type { ObjectReader } from './object-reader';
 import type { PackWriter } from './pack-writer';
 import { encodeCommit, parseCommit } from './records';
 import type { Refs } from './refs';
-import { formatTree, modes, Trees } from './trees';
+import { formatTree, modes } from './tree-format';
+import { Trees } from './trees';
 import { isSessionId } from './untrusted-record';
 
 /** The sessions of this workspace as they were pushed last. */

@@ -17,7 +17,8 @@ import { isMissing } from './refs';
 import { Scanner, type ScanOutput } from './scanner';
 import { seed, type Seed, type UnprovedSeed } from './seed';
 import { TrackedIgnored } from './tracked-ignored';
-import type { Leaf, Trees } from './trees';
+import type { Leaf } from './tree-format';
+import type { Trees } from './trees';
 import { stampOf, UserFacts, type ExpectedFacts } from './user-facts';
 import { gitFacet, isDirty, readHead, type UserRepo } from './user-repo';
 

@@ -36,6 +36,7 @@ import { collect, storeSizes } from './maintenance';
 import { mergeTexts } from './merge';
 import { ObjectReader } from './object-reader';
 import { consolidate, hasManyPacks } from './packing';
+import { PackReader } from './pack-reader';
 import { hashObject, PackWriter } from './pack-writer';
 import { fsPath } from './path-bytes';
 import { checkpointMessage, encodeCommit } from './records';
@@ -46,7 +47,8 @@ import { Safekeeping } from './secure';
 import { Snapshots, type Snapshot } from './snapshots';
 import { SyncState } from './sync-state';
 import { readTidied, writeTidied } from './tidied';
-import { Trees, type Leaf } from './trees';
+import type { Leaf } from './tree-format';
+import { Trees } from './trees';
 import type { ExpectedFacts } from './user-facts';
 import { watchRefs } from './watch';
 
@@ -82,7 +84,8 @@ export class GitStore implements SnapshotStore {
     this.folder = layout.folder;
     this.refsOf = new Refs(layout.gitDir);
     this.reader = new ObjectReader(layout.gitDir);
-    this.trees = new Trees(this.reader, file.objectFormat === 'sha1' ? 20 : 32);
+    const packs = new PackReader([layout.objects, layout.borrowed], file.objectFormat);
+    this.trees = new Trees(this.reader, file.objectFormat === 'sha1' ? 20 : 32, undefined, packs);
     this.leases = new Leases(layout.leases);
     this.snapshots = new Snapshots(root, layout, file.objectFormat, this.trees);
     const newWriter = (): PackWriter => this.newWriter();

@@ -1,87 +1,14 @@
 import { CheckpointsError } from '../core/errors';
-import type { ObjectReader } from './object-reader';
+import type { GitObject, ObjectReader } from './object-reader';
+import type { PackReader } from './pack-reader';
 import { hashObject, type PackWriter } from './pack-writer';
-import { comparePaths, decodePath, encodePath, isAscii } from './path-bytes';
+import { comparePaths } from './path-bytes';
+import { formatTree, modes, parseFolders, parseTree, treeEntry, type Leaf, type TreeEntry } from './tree-format';
 
-export const modes = { file: 0o100644, executable: 0o100755, link: 0o120000, tree: 0o40000, gitlink: 0o160000 };
-
-/** One file or link as a tree has it. */
-export interface Leaf {
-  mode: number;
-  oid: string;
-}
-export interface TreeEntry extends Leaf {
-  name: string;
-}
 export interface TreeChange {
   path: string;
   before: Leaf | null;
   after: Leaf | null;
-}
-
-export function parseTree(data: Buffer, oidBytes: number): TreeEntry[] {
-  const entries: TreeEntry[] = [];
-  for (let at = 0; at < data.length;) {
-    const space = data.indexOf(32, at);
-    const end = data.indexOf(0, space);
-    const mode = usualMode(parseInt(data.toString('latin1', at, space), 8));
-    const name = decodePath(data.subarray(space + 1, end));
-    at = end + 1 + oidBytes;
-    entries.push({ mode, name, oid: data.toString('hex', end + 1, at) });
-  }
-  return entries;
-}
-
-/** Old trees have other permissions; git takes them for one of these two. */
-function usualMode(mode: number): number {
-  if (mode === modes.file || (mode & 0o170000) !== 0o100000) return mode;
-  return (mode & 0o100) !== 0 ? modes.executable : modes.file;
-}
-
-/** git sorts folders as if their names ended in a slash. */
-const sortKey = (entry: TreeEntry): string => (entry.mode === modes.tree ? `${entry.name}/` : entry.name);
-
-export function formatTree(entries: TreeEntry[]): Buffer {
-  // What was read is in order already, and few changes add a name.
-  const sorted = inOrder(entries) ? entries : [...entries].sort((a, b) => comparePaths(sortKey(a), sortKey(b)));
-  return Buffer.concat(sorted.map((entry) => treeEntry(entry.mode, entry.name, entry.oid)));
-}
-
-function inOrder(entries: TreeEntry[]): boolean {
-  let previous = '';
-  for (const entry of entries) {
-    const key = sortKey(entry);
-    if (comparePaths(previous, key) >= 0) return false;
-    previous = key;
-  }
-  return true;
-}
-
-function treeEntry(mode: number, name: string, oid: string): Buffer {
-  const path = isAscii(name) ? null : encodePath(name);
-  const length = path?.length ?? name.length;
-  const head = mode.toString(8);
-  const out = Buffer.allocUnsafe(head.length + 2 + length + oid.length / 2);
-  out.write(head, 0, 'latin1');
-  out[head.length] = 32;
-  if (path) path.copy(out, head.length + 1);
-  else out.write(name, head.length + 1, 'latin1');
-  out[head.length + 1 + length] = 0;
-  out.write(oid, head.length + 2 + length, 'hex');
-  return out;
-}
-
-/** The folders alone, without making anything of the files. */
-function parseFolders(data: Buffer, oidBytes: number): Map<string, string> {
-  const folders = new Map<string, string>();
-  for (let at = 0; at < data.length;) {
-    const end = data.indexOf(0, at);
-    // "40000 name": every other mode has six digits.
-    if (data[at + 5] === 32)
-      folders.set(decodePath(data.subarray(at + 6, end)), data.toString('hex', end + 1, end + 1 + oidBytes));
-    at = end + 1 + oidBytes;
-  }
-  return folders;
 }
 
 export interface BuiltTrees {
@@ -92,6 +19,9 @@ export interface BuiltTrees {
 const isFolder = (leaf: Leaf | null | undefined): boolean => leaf?.mode === modes.tree;
 const same = (a: Leaf | null | undefined, b: Leaf | null | undefined): boolean =>
   a === b || (!!a && !!b && a.mode === b.mode && a.oid === b.oid);
+
+/** So many trees are read without giving others a turn. */
+const readAtOnce = 64;
 
 /** More than ever write at once. */
 const writersKept = 8;
@@ -112,6 +42,8 @@ export class Trees {
     private readonly oidBytes: number,
     /** Enough for the trees of a large workspace, small beside an editor. */
     private readonly entriesKept = 150_000,
+    /** Where a few can be read without waiting for git. */
+    private readonly packs: PackReader | null = null,
   ) {}
 
   get emptyTree(): string {
@@ -180,17 +112,27 @@ export class Trees {
     this.prime(shapes);
   }
 
-  /** Reads what is on the way to these paths in one go, as far as it is known which trees those are. */
+  /** Reads what is on the way to these paths: a few at once, the rest in one go, as far as it is known which trees those are. */
   async warm(root: string, paths: Iterable<string>): Promise<void> {
     const wanted = new Set<string>();
-    for (const path of paths) {
-      let oid: string | undefined = root;
-      for (const part of path.split('/')) {
-        if (oid === undefined) break;
-        if (this.entriesAtHand(oid) === null) wanted.add(oid);
-        oid = this.foldersAtHand(oid)?.get(part);
+    let left = readAtOnce;
+    const find = (read: (oid: string) => GitObject | null): void => {
+      for (const path of paths) {
+        let oid: string | undefined = root;
+        for (const part of path.split('/')) {
+          if (oid === undefined) break;
+          if (this.entriesAtHand(oid) === null && !wanted.has(oid)) {
+            const object = left > 0 ? read(oid) : null;
+            left -= 1;
+            if (object?.type === 'tree') this.parsed(oid, object.data);
+            else wanted.add(oid);
+          }
+          oid = this.foldersAtHand(oid)?.get(part);
+        }
       }
-    }
+    };
+    if (this.packs) this.packs.reading(find);
+    else find(() => null);
     await Promise.all([...wanted].map((oid) => this.entries(oid)));
   }
 

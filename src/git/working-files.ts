@@ -21,7 +21,7 @@ import { listFolder } from './list-folder';
 import { hashObject, type HashName } from './pack-writer';
 import { encodePath, fsPath } from './path-bytes';
 import { isMissing } from './refs';
-import { modes, type Leaf } from './trees';
+import { modes, type Leaf } from './tree-format';
 
 /** What stands in the way of writing or deleting a path. */
 export type Obstacle = 'link in the way' | 'file in the way' | 'folder in the way';

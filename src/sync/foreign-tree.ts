@@ -1,4 +1,5 @@
-import { modes, type Trees } from '../git/trees';
+import { modes } from '../git/tree-format';
+import type { Trees } from '../git/trees';
 import { unsafePath } from '../git/trust';
 
 interface Found {

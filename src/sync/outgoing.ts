@@ -2,7 +2,8 @@ import type { Checkpoint, Origin, PathReason } from '../core/model';
 import type { Exclusions } from '../git/exclusions';
 import type { PackWriter } from '../git/pack-writer';
 import { checkpointMessage, encodeCommit } from '../git/records';
-import { formatTree, modes, type TreeEntry, type Trees } from '../git/trees';
+import { formatTree, modes, type TreeEntry } from '../git/tree-format';
+import type { Trees } from '../git/trees';
 
 interface Filtered {
   /** null: nothing is left of it. */

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { knownShapes, withAllTrees } from '../../src/git/index-trees';
 import type { GitStore } from '../../src/git/store';
-import { parseTree, type TreeEntry } from '../../src/git/trees';
+import { parseTree, type TreeEntry } from '../../src/git/tree-format';
 import { sandbox, type Sandbox } from './rig';
 
 /** Every tree below a tree, itself included. */

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import type { Checkpoint } from '../../src/core/model';
 import { nextId } from '../../src/core/ulid';
 import { checkpointMessage, encodeCommit } from '../../src/git/records';
-import { formatTree, modes, type TreeEntry } from '../../src/git/trees';
+import { formatTree, modes, type TreeEntry } from '../../src/git/tree-format';
 import { Records } from '../unit/records';
 import { gitBytes, sandbox } from './rig';
 import { bareRemote, storeOf, type Bare } from './sync-rig';

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { GitStore } from '../../src/git/store';
-import { modes, Trees, type Leaf } from '../../src/git/trees';
+import { modes, type Leaf } from '../../src/git/tree-format';
+import { Trees } from '../../src/git/trees';
 import { sandbox } from './rig';
 
 describe('trees that are not in the store yet', () => {
