@@ -13,10 +13,11 @@ export interface GuardedProcess {
 
 /**
  * `cat` ends when our end of the pipe closes, whatever closed it: then the guard ends the program and waits for
- * it, which is also why it does not die of the signal to the whole group.
+ * it, which is also why it does not die of the signal to the whole group. The trap comes after the program's start: until
+ * it has become that program, a shell that was started under the trap forgets the signal, too.
  */
 const guard =
-  'trap : TERM; "$@" & child=$!; echo "guarded $child"; cat >/dev/null; kill $child 2>/dev/null; wait $child';
+  '"$@" & child=$!; trap : TERM; echo "guarded $child"; cat >/dev/null; kill $child 2>/dev/null; wait $child';
 
 const groups = new Set<number>();
 process.on('exit', () => {
