@@ -27,15 +27,15 @@ export const decorated = (checkpoint: string, file: vscode.Uri, status: ChangeSt
 export const counted = (checkpoint: string, files: number): vscode.Uri =>
   vscode.Uri.from({ scheme: snapshotScheme, authority: checkpoint, path: '/', fragment: countPrefix + files });
 
-/** VS Code takes two characters. */
-const short = (files: number): string => (files > 99 ? '9+' : String(files));
+/** VS Code takes two characters for what stands at the edge of a row; a larger number is for its text. */
+export const atEdge = (files: number): boolean => files > 0 && files < 100;
 
 export class ChangeDecorations implements vscode.FileDecorationProvider {
   provideFileDecoration(uri: vscode.Uri): vscode.FileDecoration | undefined {
     if (uri.scheme !== snapshotScheme) return undefined;
     if (uri.fragment.startsWith(countPrefix)) {
       const files = Number(uri.fragment.slice(countPrefix.length));
-      return new vscode.FileDecoration(short(files), `${plural(files, 'file')} changed`);
+      return new vscode.FileDecoration(String(files), `${plural(files, 'file')} changed`);
     }
     if (!uri.fragment.startsWith(prefix)) return undefined;
     const status = uri.fragment.slice(prefix.length);

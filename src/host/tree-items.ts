@@ -12,7 +12,7 @@ import {
   type TreeNode,
   type TurnNode,
 } from './tree-nodes';
-import { counted, decorated } from './decorations';
+import { atEdge, counted, decorated } from './decorations';
 import type { TurnGroup } from './tree-model';
 
 const ago = (iso: string): string => relativeTime(iso, Date.now(), vscode.env.language);
@@ -115,8 +115,9 @@ const sessionItem = ({ group, parent, open }: SessionNode): vscode.TreeItem => {
 const turnItem = ({ group }: TurnNode): vscode.TreeItem => {
   const label = firstLine(group.prompt) || `Turn ${group.number}`;
   const item = new vscode.TreeItem(label, vscode.TreeItemCollapsibleState.Collapsed);
-  item.description = age(group.startedAt);
-  if (group.changed > 0) item.resourceUri = counted(group.first.id, group.changed);
+  const isFew = group.changed === 0 || atEdge(group.changed);
+  item.description = [isFew ? '' : plural(group.changed, 'file'), age(group.startedAt)].filter(Boolean).join(' · ');
+  if (atEdge(group.changed)) item.resourceUri = counted(group.first.id, group.changed);
   item.iconPath = new vscode.ThemeIcon('comment');
   item.contextValue = 'turn';
   item.tooltip = tooltip(group.first, group);
