@@ -21,7 +21,10 @@ export interface EventOptions {
   settleMs?: number;
 }
 
-/** Reads events until aborted. After each break `gap` tells that something may have been missed. */
+/**
+ * Reads events until aborted. After each break `gap` tells that something may have been missed. A server that is gone before it was ever
+ * heard is lost, too: whoever was told of it looks for another one.
+ */
 export async function followEvents(
   options: EventOptions,
   listener: (event: SessionEvent) => void,
@@ -30,6 +33,7 @@ export async function followEvents(
   const { waitMs = 250, maxWaitMs = 10_000, silenceMs = 45_000, settleMs = 150 } = options;
   const calm = new Coalescer(listener, settleMs);
   let connections = 0;
+  let isLost = false;
   let wait = waitMs;
   try {
     while (!signal.aborted) {
@@ -41,6 +45,7 @@ export async function followEvents(
         for await (const data of readEvents(body, { silenceMs, signal })) {
           if (!connected) {
             connected = true;
+            isLost = false;
             wait = waitMs;
             calm.emit({ type: connections++ === 0 ? 'connected' : 'gap' });
           }
@@ -50,7 +55,8 @@ export async function followEvents(
         reason = error instanceof Error ? error.message : String(error);
       }
       if (signal.aborted) return;
-      if (connected) calm.emit({ type: 'lost', reason });
+      if (!isLost) calm.emit({ type: 'lost', reason });
+      isLost = true;
       await sleep(wait, undefined, { signal }).catch(() => undefined);
       wait = Math.min(wait * 2, maxWaitMs);
     }
