@@ -25,6 +25,18 @@ const focused = ({ page }: OpenPage): Promise<string> =>
   page.evaluate(() => document.activeElement?.className || document.activeElement?.tagName || '');
 
 describe('focus', () => {
+  it('goes to the list when it comes before it, and no suggestions open over the rows', async () => {
+    const data = afternoon();
+    const backend = new FixtureBackend(data.checkpoints, data.changes);
+    const shown = await timeline.open(backend, {});
+    const { page } = shown;
+    // VS Code gives it to the frame as soon as there is one.
+    await page.evaluate(() => window.dispatchEvent(new FocusEvent('focus')));
+    await page.waitForSelector('.row');
+    await expect.poll(() => focused(shown)).toBe('list');
+    expect(await page.locator('.suggestions, [role=listbox]').filter({ visible: true }).count()).toBe(0);
+  });
+
   it('goes to the list when a button of its states or of the comparison is gone', async () => {
     const shown = await showAfternoon();
     const { page } = shown;

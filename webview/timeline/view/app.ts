@@ -53,12 +53,28 @@ export class CheckpointsTimeline extends LitElement {
     if (entry) this.size = { width: entry.contentRect.width, height: entry.contentRect.height };
   });
 
+  /** The focus came before the list. */
+  private listAwaited = false;
   private readonly focusKeeper = new FocusKeeper(this, (wasInDetail) => {
     const detail = wasInDetail || this.instead ? this.find<TimelineDetail>('timeline-detail') : null;
-    const next = detail ?? this.find<TimelineList>('timeline-list') ?? this.find<TimelineFilter>('timeline-filter');
-    // It may be so new that nothing is in it yet.
-    void next?.updateComplete.then(() => document.activeElement === document.body && next.focus());
+    const list = detail ?? this.find<TimelineList>('timeline-list');
+    // While rows are about to come the list is waited for: the filter would open its suggestions over them.
+    const isLoading = !this.store?.window;
+    this.listAwaited = list === null && isLoading;
+    this.giveFocus(list ?? (isLoading ? null : this.find<TimelineFilter>('timeline-filter')));
   });
+
+  /** It may be so new that nothing is in it yet. */
+  private giveFocus(next: LitElement | null): void {
+    void next?.updateComplete.then(() => document.activeElement === document.body && next.focus());
+  }
+
+  private focusAwaited(): void {
+    const list = this.listAwaited ? this.find<TimelineList>('timeline-list') : null;
+    if (list === null) return;
+    this.listAwaited = false;
+    if (document.hasFocus()) this.giveFocus(list);
+  }
 
   protected override createRenderRoot(): HTMLElement {
     return this;
@@ -236,6 +252,7 @@ export class CheckpointsTimeline extends LitElement {
 
   protected override updated(): void {
     this.selectNewest();
+    this.focusAwaited();
     this.find<TimelineDetail>('timeline-detail')?.style.setProperty('--size', `${this.pane().value}px`);
   }
 
