@@ -75,11 +75,11 @@ describe('a living OpenCode', () => {
     await opencode.prompt(conversation, 'Think long', [{ text: 'Hm.', hangMs: forever }]);
     await workbench.row(view, /^Greetings\s*working/).waitFor();
     const page = await workbench.webview('checkpoints-timeline .row');
-    await page.locator('.chip.session .codicon-loading').waitFor();
+    await page.locator('.row .chip.session .codicon-loading').waitFor();
     await workbench.screenshot('live-2-working');
     await opencode.interrupt(conversation);
     await workbench.row(view, /^Greetings\s*(now|\d)/).waitFor();
-    await page.locator('.chip.session .codicon-loading').waitFor({ state: 'detached' });
+    await page.locator('.row .chip.session .codicon-loading').waitFor({ state: 'detached' });
   });
 
   it('is suspected to be at work in another process', async () => {
