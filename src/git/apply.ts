@@ -71,7 +71,7 @@ export async function applyFiles(store: GitStore, request: ApplyRequest): Promis
   const result = await finish(store, files, journal, outcome);
   const skipped = [...refused, ...result.skipped];
   await fillIn(store, journal, { ...result, skipped });
-  if (changes.length > fewFiles) syncVolume(store.root);
+  if (changes.length > fewFiles) store.afterwards(() => syncVolume(store.root));
   // What was moved aside is in the store as well; nobody waits until its space is free.
   if (stage.startsWith(store.folder)) store.afterwards(() => rm(stage, { recursive: true, force: true }));
   else rmSync(stage, { recursive: true, force: true });
@@ -284,8 +284,9 @@ function makeStage(stage: string, count: number): void {
 }
 
 /** The data of many new files may still be in memory only: git leaves it there, we do not. Nobody waits for it. */
-function syncVolume(root: string): void {
+async function syncVolume(root: string): Promise<void> {
   if (process.platform !== 'linux') return;
+  await new Promise((next) => setImmediate(next)); // the restore is told to be done first: starting a process takes its time
   const child = spawn('sync', ['-f', root], { stdio: 'ignore', detached: true });
   child.on('error', () => undefined); // a system without it: then the kernel's own time counts
   child.unref();
@@ -339,7 +340,9 @@ async function finish(
   const writer = store.newWriter();
   const [target] = record.target === null ? [] : await store.read([record.target]);
   // Nothing is cleaned up while files are restored: what the checkpoint has need not be written again.
-  const after = await store.trees.update(tree, applied, writer, target?.files.tree);
+  const to = target?.files.tree;
+  const isTarget = to !== undefined && (await store.trees.isAll(applied, tree, to));
+  const after = isTarget ? to : await store.trees.update(tree, applied, writer, to);
   await writer.flush();
   store.restored(tree, after, applied);
   await store.base.set(after, (empty) => [

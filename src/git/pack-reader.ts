@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { closeSync, openSync, readdirSync, readFileSync, readSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { inflateSync } from 'node:zlib';
@@ -12,6 +13,8 @@ const chainLimit = 64;
 const headerLength = 8 + 256 * 4;
 /** An entry of the index of a pack is looked for in pieces of this many names. */
 const namesAtOnce = 256;
+/** A pack is proved as a whole where that is cheaper than reading the objects in question: so many of them, in a pack no larger than this. */
+const proofLimits = { objects: 64, bytes: 24 << 20 };
 
 /** How many names of a pack begin with a byte up to this one. */
 interface PackNames {
@@ -65,6 +68,39 @@ export class PackReader {
       // A pack that was rewritten meanwhile, or one that is damaged: git finds the former and names the latter.
       return null;
     }
+  }
+
+  /**
+   * Those of these objects that lie in a pack whose bytes are those that were once written, which its checksums prove. Of the others nothing is
+   * said.
+   */
+  inSoundPacks(oids: Iterable<string>): Set<string> {
+    const sound = new Set<string>();
+    let left = [...oids];
+    try {
+      this.list();
+      for (const { packs } of this.folders)
+        for (const pack of packs.values()) {
+          if (left.length < proofLimits.objects) return sound;
+          if (pack.fanout[255]! < proofLimits.objects || statSync(`${pack.path}.pack`).size > proofLimits.bytes)
+            continue;
+          const names = this.namesIn(pack);
+          const held = left.filter((oid) => names.has(oid));
+          if (held.length < proofLimits.objects || !isAsWritten(pack.path, this.algorithm)) continue;
+          for (const oid of held) sound.add(oid);
+          left = left.filter((oid) => !sound.has(oid));
+        }
+    } catch {
+      // Deleted or unreadable meanwhile: what is in it is read by whoever asked.
+    }
+    return sound;
+  }
+
+  private namesIn({ path, fanout }: PackNames): Set<string> {
+    const digits = this.algorithm === 'sha1' ? 40 : 64;
+    const count = fanout[255]!;
+    const all = readFileSync(`${path}.idx`).toString('hex', headerLength, headerLength + (count * digits) / 2);
+    return new Set(Array.from({ length: count }, (_, i) => all.slice(i * digits, (i + 1) * digits)));
   }
 
   /** New packs are found, and those that are gone forgotten. */
@@ -160,6 +196,21 @@ export class PackReader {
 }
 
 const types: Readonly<Record<number, ObjectType>> = { 1: 'commit', 2: 'tree', 3: 'blob', 4: 'tag' };
+
+/** A pack and its index end with the hash of what stands before it, and the index names that of its pack before its own. */
+function isAsWritten(path: string, algorithm: HashName): boolean {
+  const width = algorithm === 'sha1' ? 20 : 32;
+  const hashOf = (file: string): { right: boolean; data: Buffer } => {
+    const data = readFileSync(file);
+    const end = Math.max(0, data.length - width);
+    const hash = createHash(algorithm).update(data.subarray(0, end)).digest();
+    return { right: hash.equals(data.subarray(end)), data };
+  };
+  const index = hashOf(`${path}.idx`);
+  if (!index.right) return false;
+  const pack = hashOf(`${path}.pack`);
+  return pack.right && index.data.subarray(-2 * width, -width).equals(pack.data.subarray(-width));
+}
 
 /** null for an index of an older kind. */
 function namesOf(path: string): PackNames | null {

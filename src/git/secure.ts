@@ -2,6 +2,7 @@ import type { FileChange } from '../core/ports';
 import { bulk } from './bulk-reader';
 import { FileReader, parentOf } from './file-reader';
 import type { GitObject, ObjectReader } from './object-reader';
+import type { PackReader } from './pack-reader';
 import { hashObject, type HashName, type PackWriter } from './pack-writer';
 import { formatTree } from './tree-format';
 import type { Trees } from './trees';
@@ -37,6 +38,7 @@ export interface SecureParts {
   root: string;
   reader: ObjectReader;
   trees: Trees;
+  packs: PackReader;
   algorithm: HashName;
   newWriter(): PackWriter;
 }
@@ -63,14 +65,16 @@ export class Safekeeping {
   }
 
   private async readAhead(now: string, target: string): Promise<Set<string>> {
-    const { trees, reader, algorithm } = this.parts;
+    const { trees, reader, packs, algorithm } = this.parts;
     const { saved, folders } = await overwritten(trees, now, await trees.diff(now, target));
     const oids = [...new Set([...saved.map(({ oid }) => oid), ...folders])];
-    const sound = new Set<string>();
-    // A few are as fast later; and by a git of their own, which a damaged one may end.
-    if (oids.length >= bulk)
-      await reader.each(oids, (i, object) => {
-        const oid = oids[i]!;
+    if (oids.length < bulk) return new Set(); // a few are as fast later
+    const sound = packs.inSoundPacks(oids);
+    const rest = oids.filter((oid) => !sound.has(oid));
+    // By a git of their own, which a damaged one may end.
+    if (rest.length >= bulk)
+      await reader.each(rest, (i, object) => {
+        const oid = rest[i]!;
         if (object && hashObject(object.type, object.data, algorithm) === oid) sound.add(oid);
       });
     return sound;

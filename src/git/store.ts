@@ -95,7 +95,7 @@ export class GitStore implements SnapshotStore {
     this.checkpoints = new CheckpointRefs({ refs, reader, fetched, newWriter, log });
     this.base = new BaseRef(refs, reader, newWriter);
     const { trees, snapshots, checkpoints, base } = this;
-    this.safekeeping = new Safekeeping({ root, reader, trees, newWriter, algorithm: file.objectFormat });
+    this.safekeeping = new Safekeeping({ root, reader, trees, packs, newWriter, algorithm: file.objectFormat });
     this.left = new LeftOut({ trees, snapshots, checkpoints, base, reader, config });
   }
 

@@ -23,6 +23,9 @@ const same = (a: Leaf | null | undefined, b: Leaf | null | undefined): boolean =
 /** So many trees are read without giving others a turn. */
 const readAtOnce = 64;
 
+/** So many changes are remembered. */
+const diffKept = 20_000;
+
 /** More than ever write at once. */
 const writersKept = 8;
 
@@ -36,6 +39,7 @@ export class Trees {
   private readonly unwritten = new Map<PackWriter, Map<string, TreeEntry[]>>();
   /** The folders of trees that were not read: what the user's index says of them. */
   private shapes = new Map<string, Map<string, string>>();
+  private lastDiff: { from: string; to: string; changes: readonly TreeChange[] } | null = null;
 
   constructor(
     private readonly reader: ObjectReader,
@@ -340,11 +344,21 @@ export class Trees {
     return { root, trees };
   }
 
-  /** File by file; folders that are the same object are not entered. */
+  /** File by file; folders that are the same object are not entered. A restore asks for the same more than once. */
   async diff(from: string, to: string, under: string[] = []): Promise<TreeChange[]> {
+    const { lastDiff } = this;
+    if (under.length === 0 && lastDiff?.from === from && lastDiff.to === to) return [...lastDiff.changes];
     const out: TreeChange[] = [];
     await this.diffFolder(from, to, '', out, under, Infinity);
-    return out.sort((a, b) => comparePaths(a.path, b.path));
+    out.sort((a, b) => comparePaths(a.path, b.path));
+    this.lastDiff = under.length === 0 && out.length <= diffKept ? { from, to, changes: [...out] } : null;
+    return out;
+  }
+
+  /** Whether these changes of `from` are all that makes `to` of it. */
+  async isAll(changes: ReadonlyMap<string, Leaf | null>, from: string, to: string): Promise<boolean> {
+    const all = await this.diff(from, to);
+    return all.length === changes.size && all.every(({ path, after }) => same(changes.get(path), after));
   }
 
   /** null as soon as there are more. */
@@ -363,10 +377,11 @@ export class Trees {
     limit: number,
   ): Promise<void> {
     if (from === to || out.length > limit) return;
-    const [before, after] = await Promise.all([from ? this.entries(from) : [], to ? this.entries(to) : []]);
+    const sides = await Promise.all([from ? this.entries(from) : [], to ? this.entries(to) : []]);
+    const [before, after] = withoutCommonEnds(...sides);
     const old = new Map(before.map((e) => [e.name, e]));
-    const names = new Set([...before.map((e) => e.name), ...after.map((e) => e.name)]);
     const now = new Map(after.map((e) => [e.name, e]));
+    const names = new Set([...old.keys(), ...now.keys()]);
     const folders: Array<Promise<void>> = [];
     for (const name of names) {
       const a = old.get(name);
@@ -384,6 +399,17 @@ export class Trees {
     }
     await Promise.all(folders);
   }
+}
+
+/** Most of a folder is the same on both sides. */
+function withoutCommonEnds(before: TreeEntry[], after: TreeEntry[]): [TreeEntry[], TreeEntry[]] {
+  const isSame = (a: TreeEntry, b: TreeEntry): boolean => a.name === b.name && same(a, b);
+  const shorter = Math.min(before.length, after.length);
+  let start = 0;
+  while (start < shorter && isSame(before[start]!, after[start]!)) start += 1;
+  let end = 0;
+  while (end < shorter - start && isSame(before.at(-1 - end)!, after.at(-1 - end)!)) end += 1;
+  return [before.slice(start, before.length - end), after.slice(start, after.length - end)];
 }
 
 function foldersOf(entries: TreeEntry[]): Map<string, string> {

@@ -109,6 +109,35 @@ describe('objects read in process', () => {
     }
   });
 
+  it.each<HashName>(['sha1', 'sha256'])('are proved together by the checksums of their pack (%s)', (format) => {
+    const box = sandbox({ git: false });
+    box.git('init', '-q', `--object-format=${format}`, '-b', 'main');
+    history(box);
+    const oids = all(box);
+    const reader = new PackReader([objects(box)], format);
+    expect(reader.inSoundPacks(oids).size).toBe(0); // loose: read one by one
+    box.git('repack', '-a', '-d', '-q');
+    box.git('prune-packed');
+    const missing = 'ab'.repeat(format === 'sha1' ? 20 : 32);
+    expect(reader.inSoundPacks([...oids, missing])).toEqual(new Set(oids));
+    expect(reader.inSoundPacks(oids.slice(0, 10)).size).toBe(0); // a few are read faster
+    for (const ending of ['.pack', '.idx']) {
+      const path = join(objects(box), 'pack', packs(box, ending)[0]!);
+      const right = readFileSync(path);
+      chmodSync(path, 0o644);
+      for (const at of [20, right.length >> 1, right.length - 70, right.length - 25, right.length - 1]) {
+        const wrong = Buffer.from(right);
+        wrong[at]! ^= 1;
+        writeFileSync(path, wrong);
+        expect(new PackReader([objects(box)], format).inSoundPacks(oids).size, `${ending} at ${at}`).toBe(0);
+      }
+      writeFileSync(path, right.subarray(0, right.length - 40));
+      expect(new PackReader([objects(box)], format).inSoundPacks(oids).size).toBe(0);
+      writeFileSync(path, right);
+    }
+    expect(reader.inSoundPacks(oids).size).toBe(oids.length);
+  });
+
   it('keep no file open: what is deleted leaves the disk', () => {
     const box = sandbox();
     history(box);
