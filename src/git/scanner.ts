@@ -128,7 +128,7 @@ export class Scanner {
    */
   async tryScan(
     sources: ScanSources,
-    start: { index: Buffer; readSince: number; proved: Promise<boolean>; hold: boolean },
+    start: { index: Buffer; readSince: number; proved: () => Promise<boolean>; hold: boolean },
     signal?: AbortSignal,
   ): Promise<ScanOutput | null> {
     this.prepare(sources);
@@ -143,7 +143,7 @@ export class Scanner {
     sources: ScanSources,
     startedAt: number,
     signal?: AbortSignal,
-    { proved, hold }: { proved?: Promise<boolean>; hold?: boolean } = {},
+    { proved, hold }: { proved?: () => Promise<boolean>; hold?: boolean } = {},
   ): Promise<ScanOutput | null> {
     const own = join(this.dir, 'index');
     const built = existsSync(own);
@@ -161,7 +161,7 @@ export class Scanner {
       const swapped = repositoriesAmong(this.root, replaced);
       const found = [...rows.repositories.filter((path) => !nested.includes(path)), ...swapped];
       if (found.length === 0 || round > 50) {
-        if (proved && !(await proved)) return null;
+        if (proved && !(await proved())) return null;
         this.gone = rows.gone;
         // What could not be read leaves nothing in git's caches that may be trusted later.
         const { unreadable, unseen } = warnings(result.stderr);

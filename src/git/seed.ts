@@ -36,9 +36,9 @@ export interface Seed {
 export interface UnprovedSeed extends Seed {
   /**
    * Whether every entry is the bytes on disk, and its trees are in the store; else the seed of which that is true.
-   * Until then the index may be looked at, but not kept.
+   * Until then the index may be looked at, but not kept. To be called once.
    */
-  proved: Promise<Seed | 'as it is'>;
+  prove(): Promise<Seed | 'as it is'>;
 }
 
 /**
@@ -97,7 +97,7 @@ export function seed(
     await keepTrees(layout, second.made, await absent(layout, [...second.made.keys()]), algorithm);
     return second.seed;
   };
-  return { ...first.seed, proved: prove() };
+  return { ...first.seed, prove };
 }
 
 /** Where nothing is left out and git knows the tree of every folder, neither trees nor entries have to be made. */

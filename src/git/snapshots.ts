@@ -268,20 +268,21 @@ export class Snapshots {
     rules: Rules,
     signal?: AbortSignal,
   ): Promise<ScanOutput> {
-    const proved = start.proved.then((answer) => answer === 'as it is');
-    proved.catch(() => undefined); // heard by whoever awaits it; a scan that fails first does not
     const sources = { head: (await readHead(this.root, repo)).commit, ...rules };
-    const tryOne = ({ tree, readSince, finish }: Seed, right: Promise<boolean>): Promise<ScanOutput | null> => {
+    const tryOne = ({ tree, readSince, finish }: Seed, proved: () => Promise<boolean>): Promise<ScanOutput | null> => {
       const index = finish(this.scanner.mark(tree));
-      return this.scanner.tryScan(sources, { index, readSince, proved: right, hold }, signal);
+      return this.scanner.tryScan(sources, { index, readSince, proved, hold }, signal);
     };
-    const looking = tryOne(start, proved);
+    const looking = tryOne(start, async () => (await proof) === 'as it is');
+    // git looks already: it is the longest way.
+    const proof = start.prove();
+    proof.catch(() => undefined); // heard by whoever awaits it; a scan that fails first does not
     this.prefetch(start.tree, rules);
     let used: Seed = start;
     let found = await looking;
     if (!found) {
-      const answer = await start.proved;
-      if (answer !== 'as it is') found = await tryOne((used = answer), Promise.resolve(true));
+      const answer = await proof;
+      if (answer !== 'as it is') found = await tryOne((used = answer), () => Promise.resolve(true));
     }
     if (!found) throw new CheckpointsError('git-failed', 'The first look at the files failed.');
     this.seeded = { tree: used.tree, files: used.files };
