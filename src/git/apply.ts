@@ -261,7 +261,11 @@ async function takeBack(
   const outcome: Outcome = { done: new Set(), skipped: [] };
   // The recovery looks for what lies aside under the journal's numbers alone.
   await perform(files, back, stage, outcome, { atOnce: true });
-  return outcome.skipped;
+  // Folders were made for what could not be placed in them; some were there before, with nothing in them.
+  for (const { path, before } of changes)
+    if (before === null && !done.has(path)) outcome.skipped.push(...removeEmptied(files, path));
+  const empty = (await store.base.read())?.emptyDirs ?? [];
+  return [...outcome.skipped, ...makeFolders(files, empty)];
 }
 
 function noRoom(error: unknown, left: PathReason[]): CheckpointsError {
@@ -300,15 +304,17 @@ function folders(
   const written = new Set(changes.filter((c) => c.after).map((c) => c.path));
   const removed = [...request.removeFolders].sort().reverse();
   const made = request.makeFolders.filter((folder) => !written.has(folder));
-  return [
-    ...removed.flatMap((folder) => removeUpwards(files, folder)),
-    ...made.flatMap((folder) =>
-      tried(
-        () => void files.makeFolder(folder),
-        () => folder,
-      ),
+  return [...removed.flatMap((folder) => removeUpwards(files, folder)), ...makeFolders(files, made)];
+}
+
+/** Those that could not be made. */
+function makeFolders(files: WorkingFiles, paths: readonly string[]): PathReason[] {
+  return paths.flatMap((folder) =>
+    tried(
+      () => void files.makeFolder(folder),
+      () => folder,
     ),
-  ];
+  );
 }
 
 /** Reads everything back, and makes what is there now the base of the next capture. */

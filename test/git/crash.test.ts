@@ -332,6 +332,34 @@ describe('a full disk', () => {
     }
   });
 
+  it('leaves no folder behind that was made for a file, and every empty one that was there', async () => {
+    const box = sandbox();
+    box.write('deep/in/one.txt', 'one');
+    box.write('hollow/two.txt', 'two');
+    const workspace = await box.open();
+    await workspace.create({ name: 'old' });
+    rmSync(join(box.root, 'deep'), { recursive: true });
+    rmSync(join(box.root, 'hollow/two.txt'));
+    await workspace.create({ name: 'new' });
+    await workspace.close();
+    const fresh = picture(box.root);
+    const reset = copied(box);
+    const stage = join(workspace.folder, 'stage-');
+    const log = join(box.home, '..', 'calls');
+    await processes.run(box, ['restore', 'old'], { FAULT_AT: '999999', FAULT_UNDER: stage, FAULT_LOG: log });
+    const calls = Number(readFileSync(log, 'utf8').trim().split('\n').at(-1));
+    let refused = 0;
+    for (let at = 1; at <= calls; at++) {
+      reset();
+      const fault = { FAULT_AT: String(at), FAULT_KIND: 'ENOSPC', FAULT_UNDER: stage };
+      const { output } = await processes.run(box, ['restore', 'old'], fault);
+      if (!JSON.stringify(output).includes('disk-full')) continue;
+      refused += 1;
+      expect([at, picture(box.root)]).toEqual([at, fresh]);
+    }
+    expect(refused).toBeGreaterThan(5);
+  });
+
   it('has the reason disk-full', async () => {
     const { box, reset } = await twoStates();
     reset();
