@@ -39,7 +39,7 @@ ${sources.map((name) => `  ${name}  ${sourceNames[name]}: ${contents[name]}`).jo
       if (dryRun) throw new UsageError('--dry-run goes with --from', 'See `opencode-checkpoints import --help`.');
       if (file === undefined)
         throw new UsageError("missing required argument 'file'", 'See `opencode-checkpoints import --help`.');
-      const workspace = await invocation.open({ begins: true });
+      const workspace = await invocation.open({ begins: 'late' });
       return fetchReply(await workspace.sync.importBundle(file, syncOptions(invocation)));
     },
   });
