@@ -139,7 +139,7 @@ function setOptions(command: Command): Command {
     .option('--file <path>', 'a file that was touched (repeatable)', collect)
     .option('--note <text>', 'a note (repeatable)', collect)
     .option('--name <name>', "the save's own name, to find it again")
-    .option('--input <file>', 'fields as JSON, from a file or from - for stdin; the other options count before it');
+    .option('--input <file>', 'fields as JSON, from a file or from - for stdin; the other options win over it');
 }
 
 async function set(invocation: Invocation, _args: unknown[], flags: SetFlags): Promise<Reply> {

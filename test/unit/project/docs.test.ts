@@ -46,6 +46,13 @@ describe.each(documents)('%s', (file) => {
 
   it('names no file that is not there', () => expect(missingFiles(text)).toEqual([]));
 
+  it('has commands that can be copied with what is said about them', () => {
+    const lines = text
+      .split('\n')
+      .filter((line) => /^ {4}(npm|npx|node|opencode|git|code|sqlite3|const|await)\b/.test(line));
+    expect(lines.filter((line) => /\S {2,}(?!#|\/\/)\S/.test(line))).toEqual([]);
+  });
+
   it('names only commands that the command line has', () => {
     const commands = [...text.matchAll(/(?:^ {4}|`|\$ )opencode-checkpoints ([a-z][a-z-]*)/gm)];
     for (const [, command = ''] of commands) expect(parse([command, '--help']).kind, command).toBe('answer');
