@@ -46,8 +46,11 @@ export interface OpenNeeds {
   index?: boolean;
   /** It tells by itself what is wrong with the settings. */
   examines?: boolean;
-  /** It brings something in. All others work on what is there: a folder without a store stays without one. */
-  begins?: boolean;
+  /**
+   * It brings something in: at once, or `late`, when it is known what, so that nothing is left where it is refused. All others work on what is
+   * there: a folder without a store stays without one.
+   */
+  begins?: true | 'late';
 }
 
 export interface Selection {

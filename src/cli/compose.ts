@@ -32,8 +32,8 @@ export async function openFor(
   let task: TaskService | null = null;
   const workspace = await openWorkspace({
     directory: globals.cwd,
-    create: needs.begins === true,
-    task: (folder, root) => (task = taskOf(folder, root)),
+    create: needs.begins ?? false,
+    task: (folder, root, ready) => (task = taskOf(folder, root, ready)),
     conversation: (folder, root, stored) => {
       const backedUp = new BackedUpConversations(stored, () => destinationOf(loadConfig(root, folder).config).path);
       return new GatewayConversation(
@@ -53,9 +53,9 @@ export async function openFor(
   };
 }
 
-function taskOf(folder: string, root: string): TaskService {
+function taskOf(folder: string, root: string, ready?: () => void): TaskService {
   const exportState = (): boolean => loadConfig(root, folder).config['task.exportState'];
-  return new TaskService(new TaskStore({ folder, root, exportState }));
+  return new TaskService(new TaskStore({ folder, root, exportState, ready }));
 }
 
 const indexFile = (folder: string): string => path.join(folder, 'index.db');

@@ -38,7 +38,8 @@ export const waysOut: Record<CliReason, string> = {
   'remote-failed': 'Nothing here was changed. See that `git ls-remote` reaches it, then try again.',
   'server-unreachable': 'Start `opencode serve`, or name a running one with `--server URL`.',
   'server-failed': "Look into the OpenCode server's log, then try again.",
-  'opencode-missing': 'Files and task need none: `--scope files`. `--server URL` takes one that is running.',
+  'opencode-missing':
+    '`--server URL` takes one that is running. Files and task work without: leave out `--session`, restore with `--scope files`.',
   'opencode-too-old': 'Update OpenCode.',
   'session-missing':
     'Look whether the id is right and the server is the right one. What a backup has is told by `backup restore --dry-run`; a restore of files alone needs no session: `--scope files`.',

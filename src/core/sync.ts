@@ -64,8 +64,8 @@ export interface SentSessions {
 export interface PushResult {
   /** The address it went to, without a password. */
   remote: string;
-  /** The name of this workspace's part of the remote. */
-  origin: string;
+  /** The name of this workspace's part of the remote; null: it has none, for there was never anything to send. */
+  origin: string | null;
   added: CheckpointId[];
   updated: CheckpointId[];
   deleted: CheckpointId[];

@@ -65,6 +65,7 @@ export class TaskService implements TaskPort {
   async save(workspace: SavesTo, patch: unknown, options: SaveTask = {}): Promise<SavedTask> {
     // Refused before anything is changed: a state without its checkpoint could not be found again.
     const name = options.name === undefined || options.name === null ? null : cleanName(options.name);
+    mergeTask(await this.read(), patch);
     let clamped: Clamp[] = [];
     const changed = await this.store.change((current) => {
       const merged = mergeTask(current, patch);
@@ -102,6 +103,10 @@ export class TaskService implements TaskPort {
     const present: string[] = [];
     for (const file of ['state', 'history', 'page'] as const)
       if ((await files.read(file)) !== null) present.push(files.pathOf(file));
+    const now = await this.load();
+    // Where there is nothing, nothing is made.
+    if (now.live === null && now.warnings.length === 0 && present.length === 0)
+      return { cleared: true, details: [], warnings: [] };
     const { previous, warnings } = await this.store.change(() => null);
     if (previous !== null) {
       const key = taskKey(previous.task);

@@ -25,6 +25,8 @@ export interface TaskStoreOptions {
   root: string;
   /** The setting `task.exportState`, asked for anew each time. Off: `.opencode/state` is neither written nor read. */
   exportState: () => boolean;
+  /** Makes the folder, where it may not be there yet. */
+  ready?: () => void;
   now?: () => number;
   lock?: ShortLockOptions;
 }
@@ -217,6 +219,7 @@ export class TaskStore {
   /** A hand edit that comes between reading and writing is read, too, and the change made again on top of it. */
   private alone<T>(work: (confirm: () => Promise<void>) => Promise<T>): Promise<T> {
     const locked = async (): Promise<T> => {
+      this.options.ready?.();
       for (let attempt = 1; ; attempt++) {
         try {
           return await withShortLock(path.join(this.options.folder, 'task.lock'), work, this.options.lock);

@@ -23,12 +23,15 @@ export type Found =
 
 const attempts = 3;
 
+/** What the way to a folder of the workspace is: real folders all along, one that is not there, or a link or a file in between. */
+type Way = 'real' | 'missing' | 'blocked';
+
 /**
  * Reads files exactly as they are. A path below a symlink is `missing`: it is not a file of this workspace.
  * A file that changes while it is read is read again, and given up as unreadable rather than stored torn.
  */
 export class FileReader {
-  private real = new Map<string, boolean>();
+  private ways = new Map<string, Way>();
 
   constructor(
     private readonly root: string,
@@ -76,22 +79,34 @@ export class FileReader {
     }
   }
 
-  /** Whether every folder on the way is a real one, not a link. Remembered. */
+  /** Whether every folder on the way is a real one, not a link. */
   isRealFolder(folder: string): boolean {
-    if (folder === '') return true;
-    const known = this.real.get(folder);
+    return this.wayTo(folder) === 'real';
+  }
+
+  /** Remembered, also for the folders above. */
+  wayTo(folder: string): Way {
+    if (folder === '') return 'real';
+    const known = this.ways.get(folder);
     if (known !== undefined) return known;
-    let real = this.isRealFolder(parentOf(folder));
-    if (real) {
-      try {
-        real = lstatSync(fsPath(this.root, folder)).isDirectory();
-      } catch (error) {
-        if (!isMissing(error)) throw error;
-        real = false;
-      }
+    const above = this.wayTo(parentOf(folder));
+    const way = above === 'real' ? this.lookAt(folder) : above;
+    this.ways.set(folder, way);
+    return way;
+  }
+
+  /** It was removed: what is known of the folders above still holds. */
+  forgetFolder(folder: string): void {
+    this.ways.delete(folder);
+  }
+
+  private lookAt(folder: string): Way {
+    try {
+      return lstatSync(fsPath(this.root, folder)).isDirectory() ? 'real' : 'blocked';
+    } catch (error) {
+      if (!isMissing(error)) throw error;
+      return 'missing';
     }
-    this.real.set(folder, real);
-    return real;
   }
 }
 

@@ -10,12 +10,11 @@ export interface IndexEntry {
   path: string;
   mode: number;
   oid: string;
+  /** 0 for a plain one; else git's stage (1 to 3), skip-worktree (4), intent-to-add (8). */
   flags: number;
   /** Where in the source its stat data lie; -1: unknown, so that git reads the file next time. */
   statAt: number;
 }
-
-export const entryFlags = { stage: 3, skipWorktree: 4, intentToAdd: 8 };
 
 /** An entry that git must look at. */
 export function plainEntry(path: string, oid: string, mode = 0o100644, statAt = -1): IndexEntry {

@@ -1,5 +1,6 @@
 import type { ConversationPort } from '../core/conversation';
 import { loadConfig, storeHome, type Config } from '../core/config';
+import { CheckpointsError } from '../core/errors';
 import type { Checkpoint } from '../core/model';
 import type { QueryIndex } from '../core/ports';
 import type { TaskPort } from '../core/restorer';
@@ -33,14 +34,15 @@ export interface OpenOptions {
   index?: (folder: string) => Promise<QueryIndex>;
   /** The same, made at the end: lists are read from the store, and the file is there all the same. Null where it is up to date. */
   indexAtEnd?: (folder: string, refs: Map<string, string>) => Promise<QueryIndex | null>;
-  task?: (folder: string, root: string) => TaskPort;
+  /** `ready` is to be called before anything is written to the folder. */
+  task?: (folder: string, root: string, ready: () => void) => TaskPort;
   conversation?: (folder: string, root: string, stored: StoredSessions) => ConversationPort;
   /** The exchange with others; without it there is none. */
   sync?: (parts: SyncParts) => SyncService;
   /** False leaves a restore that died as it is: nothing in the folder is changed. */
   recover?: boolean;
-  /** False: where there is no store yet none is made, and it is read as an empty one. */
-  create?: boolean;
+  /** Where there is no store yet: false makes none, and it is read as an empty one; `late` makes it when something is about to be written. */
+  create?: boolean | 'late';
   env?: NodeJS.ProcessEnv;
   log?: (message: string) => void;
 }
@@ -55,12 +57,18 @@ export async function openWorkspace(options: OpenOptions): Promise<Workspace> {
   const reads = options.create === false;
   const [repo, excludesFile] = await Promise.all([findUserRepo(root), reads ? undefined : globalExcludes(root)]);
   const format = (): HashName => repo?.objectFormat ?? 'sha1';
-  const present = options.create !== false || hasStore(layout);
-  const file = present ? ensureStore(layout, root, format) : newWorkspaceFile(root, format());
+  let made = (options.create ?? true) === true || hasStore(layout);
+  const file = made ? ensureStore(layout, root, format) : newWorkspaceFile(root, format());
+  const ready = (): void => {
+    if (made) return;
+    if (ensureStore(layout, root, format).objectFormat !== file.objectFormat)
+      throw new CheckpointsError('conflict', 'Another process has made the store of this workspace. Try again.');
+    made = true;
+  };
   const config = (): Config => loadConfig(root, layout.folder, env).config;
-  const store = new GitStore(root, layout, file, config, options.log);
+  const store = new GitStore(root, layout, file, config, options.log, ready);
   store.expect({ repo, ...(excludesFile === undefined ? {} : { excludesFile }) });
-  const index = options.index && present ? await options.index(layout.folder) : null;
+  const index = options.index && made ? await options.index(layout.folder) : null;
   const stored = new SessionStore(store.refsOf, store.reader, store.fetched, (id) => store.checkpoints.isOwn(id));
   const conversation = options.conversation?.(layout.folder, root, stored) ?? null;
   const workspace = new Workspace({
@@ -68,9 +76,9 @@ export async function openWorkspace(options: OpenOptions): Promise<Workspace> {
     config,
     configProblems: () => loadConfig(root, layout.folder, env).problems,
     index,
-    indexAtEnd: options.indexAtEnd && present ? (refs) => options.indexAtEnd!(layout.folder, refs) : null,
+    indexAtEnd: options.indexAtEnd ? async (refs) => (made ? options.indexAtEnd!(layout.folder, refs) : null) : null,
     onIndexProblem: (error) => options.log?.(`the index could not be written: ${String(error)}`),
-    task: options.task?.(layout.folder, root) ?? null,
+    task: options.task?.(layout.folder, root, ready) ?? null,
     conversation,
     sync: options.sync
       ? ({ resolve, changed }) => options.sync!({ store, config, conversation, resolve, changed })

@@ -80,6 +80,8 @@ export class GitStore implements SnapshotStore {
     readonly file: WorkspaceFile,
     private readonly config: () => Config,
     private readonly log: (message: string) => void = () => undefined,
+    /** Makes what is not there yet; called before anything is written. */
+    private readonly ready: () => void = () => undefined,
   ) {
     this.folder = layout.folder;
     this.refsOf = new Refs(layout.gitDir);
@@ -368,6 +370,7 @@ export class GitStore implements SnapshotStore {
   private async holding<T>(take: () => Promise<Lease>, work: () => Promise<T>): Promise<T> {
     let lease: Lease | null = null;
     try {
+      this.ready();
       lease = await take();
       return await work();
     } catch (error) {

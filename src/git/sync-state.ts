@@ -52,10 +52,16 @@ export class SyncState {
     throw new CheckpointsError('busy', 'Another process keeps working on these checkpoints. Try again.');
   }
 
+  /** The key that was made for this place; null: none yet. */
+  async knownKey(place: string): Promise<string | null> {
+    const known = await this.read();
+    return known.key !== '' && known.place === place ? known.key : null;
+  }
+
   /** The key, made when there is none for this place yet. */
   async keyFor(place: string): Promise<string> {
-    const known = await this.read();
-    if (known.key !== '' && known.place === place) return known.key;
+    const known = await this.knownKey(place);
+    if (known !== null) return known;
     const fresh = randomBytes(5).toString('hex');
     const { key } = await this.change((facts) =>
       facts.key !== '' && facts.place === place ? facts : { ...facts, key: fresh, place },

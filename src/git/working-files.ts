@@ -26,13 +26,16 @@ import { modes, type Leaf } from './tree-format';
 /** What stands in the way of writing or deleting a path. */
 export type Obstacle = 'link in the way' | 'file in the way' | 'folder in the way';
 
-/** Between looking at a folder and using it lies a moment anyway; a restore of thousands of files asks for each only once in this time. */
+/**
+ * Between looking at a folder and using it lies a moment anyway; a restore of thousands of files asks for each only once in this time.
+ * The way to a very deep one takes longer to look at than that: it is believed for as long as the look took.
+ */
 const believedMs = 10;
 
 /** Changes the user's files: only by rename and unlink, never through a link, never more than asked. */
 export class WorkingFiles {
   private reader: FileReader;
-  private lookedAt = 0;
+  private believedUntil = -1;
   /** The permissions that staged files were found to get, by kind. */
   private readonly given = new Map<number, number>();
 
@@ -47,20 +50,28 @@ export class WorkingFiles {
     return new FileReader(this.root, Number.MAX_SAFE_INTEGER);
   }
 
-  /** Folders that were found to be no links are believed for a moment, or until we change one. */
-  private looking(): FileReader {
-    if (Date.now() - this.lookedAt > believedMs) this.forget();
+  /** Folders that were found to be no links are believed for a moment, or until we make one. `folder` is the one that is asked for. */
+  private looking(folder: string): FileReader {
+    const begun = performance.now();
+    if (begun <= this.believedUntil) return this.reader;
+    this.reader = this.newReader();
+    try {
+      this.reader.wayTo(folder);
+    } catch {
+      // Not remembered, so whoever asks for it meets it again, and tells.
+    }
+    const done = performance.now();
+    this.believedUntil = done + Math.max(believedMs, done - begun);
     return this.reader;
   }
 
   private forget(): void {
-    this.reader = this.newReader();
-    this.lookedAt = Date.now();
+    this.believedUntil = -1;
   }
 
   /** The file or link at a path as a leaf; null when nothing (or only a folder) is there. */
   leafAt(path: string): Leaf | null | 'unreadable' {
-    const found = this.looking().read(path);
+    const found = this.looking(parentOf(path)).read(path);
     if (found.kind === 'file' || found.kind === 'link')
       return { mode: found.mode, oid: hashObject('blob', found.data, this.algorithm) };
     return found.kind === 'missing' || found.kind === 'folder' ? null : 'unreadable';
@@ -142,9 +153,10 @@ export class WorkingFiles {
 
   /** Every folder on the way must be a real folder inside the root; missing ones are made. */
   private makeParents(path: string): Obstacle | null {
-    if (this.looking().isRealFolder(parentOf(path))) return null;
+    const parent = parentOf(path);
+    if (this.looking(parent).isRealFolder(parent)) return null;
     this.forget();
-    const parts = parentOf(path).split('/').filter(Boolean);
+    const parts = parent.split('/').filter(Boolean);
     let at = '';
     for (const part of parts) {
       at = at ? `${at}/${part}` : part;
@@ -166,7 +178,7 @@ export class WorkingFiles {
   }
 
   delete(path: string, aside: string | null = null): void {
-    if (this.throughLink(path)) return;
+    if (this.wayTo(parentOf(path)) === 'blocked') return;
     try {
       const target = fsPath(this.root, path);
       if (aside === null || !moveAside(target, aside)) unlinkSync(target);
@@ -175,24 +187,18 @@ export class WorkingFiles {
     }
   }
 
-  private throughLink(path: string): boolean {
-    if (this.looking().isRealFolder(parentOf(path))) return false;
-    for (let folder = parentOf(path); folder !== ''; folder = parentOf(folder)) {
-      try {
-        if (lstatSync(fsPath(this.root, folder)).isSymbolicLink()) return true;
-      } catch (error) {
-        if (!isMissing(error)) throw error;
-      }
-    }
-    return false;
+  private wayTo(folder: string): ReturnType<FileReader['wayTo']> {
+    return this.looking(folder).wayTo(folder);
   }
 
   /** Removes a folder if nothing is in it; anything else stays. True: it is gone, by us or before. */
   removeIfEmpty(path: string): boolean {
-    if (path === '' || this.throughLink(`${path}/x`)) return false;
+    if (path === '') return false;
+    const way = this.wayTo(path);
+    if (way !== 'real') return way === 'missing';
     try {
       rmdirSync(fsPath(this.root, path));
-      this.forget();
+      this.reader.forgetFolder(path);
       return true;
     } catch (error) {
       const code = (error as NodeJS.ErrnoException).code;

@@ -103,7 +103,6 @@ export const contextKeys = {
   /** `missing` while neither a program nor a server of OpenCode is known. */
   opencode: 'opencodeCheckpoints.opencode',
 } as const;
-export type ContextKey = (typeof contextKeys)[keyof typeof contextKeys];
 
 export const settings = {
   automatic: 'automatic',

@@ -15,7 +15,9 @@ export const offerText = (offers: readonly Offer[]): string => {
 export const importText = ({ from, imported, skipped, problems }: ImportReport): string => {
   const parts = [
     imported.length === 0
-      ? `Nothing new of ${sourceNames[from]}`
+      ? problems.length === 0
+        ? `Nothing new of ${sourceNames[from]}`
+        : `Nothing of ${sourceNames[from]} could be imported`
       : `Imported ${plural(imported.length, things[from])} of ${sourceNames[from]}`,
     skipped.length > 0 ? `${skipped.length} left out` : '',
     problems.length > 0 ? plural(problems.length, 'problem') : '',

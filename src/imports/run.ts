@@ -98,6 +98,6 @@ async function look(
     case 's2':
       return readS2(source, here, await ownExports(workspace.folder));
     case 's5':
-      return readS5(source, workspace.root, here);
+      return readS5(source, workspace.root, given !== undefined, here);
   }
 }

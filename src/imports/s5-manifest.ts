@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { isInside, realOf } from './belonging';
@@ -14,20 +15,37 @@ export interface Entry {
   size: number | null;
 }
 
-/** The manifest's entries that belong to this workspace. Written names are `filePath` (absolute); its documentation says `path` (relative). */
-export async function entriesOf(manifest: string, root: string, found: Found): Promise<Entry[]> {
+/**
+ * The manifest's entries that belong to this workspace. Written names are `filePath` (absolute); its documentation says `path` (relative): then the
+ * name of the copy may tell which folder is meant, and otherwise it belongs to whoever names the place (`named`).
+ */
+export async function entriesOf(manifest: string, root: string, named: boolean, found: Found): Promise<Entry[]> {
   const list = await parse(manifest, found);
   const entries = new Map<string, Entry>();
+  const folder = path.dirname(manifest);
   let outside = 0;
+  let anywhere = 0;
   for (const [i, value] of list.entries()) {
-    const entry = readEntry(value, path.dirname(manifest), root);
+    const entry = readEntry(value, folder, root);
     if (typeof entry === 'string') found.problems.push({ item: `${manifest}, entry ${i + 1}`, message: entry });
     else if (entry === null) outside++;
+    else if (!named && isAnybodys(entry, root)) anywhere++;
     else if (!isEarlier(entries.get(entry.path), entry)) entries.set(entry.path, entry);
   }
-  if (outside > 0)
-    found.skipped.push({ item: manifest, reason: `${outside} of ${list.length} files belong to other folders` });
+  const skip = (count: number, reason: string): void => {
+    if (count > 0) found.skipped.push({ item: manifest, reason: `${count} of ${list.length} files ${reason}` });
+  };
+  skip(outside, 'belong to other folders');
+  skip(anywhere, `do not say which folder they belong to; name ${folder} to import them here`);
   return [...entries.values()];
+}
+
+/** OpenOrca names a copy after the time and the beginning of a hash of the file's whole path. */
+function isAnybodys({ label, backup }: Entry, root: string): boolean {
+  if (path.isAbsolute(label)) return false;
+  const digest = /_([0-9a-f]{6,64})\.bak$/.exec(backup)?.[1];
+  const whole = createHash('sha256').update(path.resolve(root, label)).digest('hex');
+  return digest === undefined || !whole.startsWith(digest);
 }
 
 async function parse(manifest: string, found: Found): Promise<unknown[]> {

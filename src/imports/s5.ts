@@ -12,19 +12,31 @@ export const s5Default = (home = homedir()): string => path.join(home, '.openorc
 const manifest = 'manifest.json';
 
 /** First versions of files: what a session found before it changed them becomes one checkpoint that holds these files. */
-export async function readS5(given: string, root: string, known: readonly Checkpoint[]): Promise<Found> {
+export async function readS5(
+  given: string,
+  root: string,
+  named: boolean,
+  known: readonly Checkpoint[],
+): Promise<Found> {
   const found = nothingFound();
   const folders = await sessionFolders(given);
   if (folders.length === 0) throw new CheckpointsError('invalid-argument', `${given} has no ${manifest}.`);
   const seen = new Set(known.flatMap(importedEntries));
-  for (const folder of folders) await readSession(folder, root, seen, found);
+  for (const folder of folders) {
+    const entries = await entriesOf(path.join(folder, manifest), root, named, found);
+    await takeSession(path.basename(folder), entries, seen, found);
+  }
   return found;
 }
 
-async function readSession(folder: string, root: string, seen: ReadonlySet<string>, found: Found): Promise<void> {
-  const session = path.basename(folder);
+async function takeSession(
+  session: string,
+  entries: readonly Entry[],
+  seen: ReadonlySet<string>,
+  found: Found,
+): Promise<void> {
   const fresh: Entry[] = [];
-  for (const entry of await entriesOf(path.join(folder, manifest), root, found)) {
+  for (const entry of entries) {
     if (seen.has(keyOf(session, entry))) found.skipped.push({ item: entry.label, reason: alreadyHere });
     else if (await isThere(entry, found)) fresh.push(entry);
   }

@@ -18,7 +18,13 @@ import { checkpointRef, originName, placeOf, sessionRef, thisOrigin, type WireRe
 const parentsKept = 500;
 const attempts = 5;
 
-/** The name of this workspace's part of any remote; made when it is needed first. */
+/** The name of this workspace's part of any remote; null: it has none yet, so nothing there is its own. */
+export async function knownOrigin(store: GitStore): Promise<string | null> {
+  const key = await store.syncState.knownKey(placeOf(store.root));
+  return key === null ? null : originName(thisOrigin(), key);
+}
+
+/** The same, made when it is needed first. */
 export async function originOf(store: GitStore): Promise<string> {
   const place = placeOf(store.root);
   const key = await store.sharing('sync', 15_000, undefined, () => store.syncState.keyFor(place));
@@ -175,7 +181,7 @@ function mirror(
   return gone.map(({ ref, oid }) => ({ ref, from: oid, to: null }));
 }
 
-function emptyPush(address: Address, origin: string): PushResult {
+export function emptyPush(address: Address, origin: string | null): PushResult {
   return {
     remote: address.shown,
     origin,

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync, readdirSync, rmSync, rmdirSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { storeConfig, type Layout } from '../git/layout';
 import { PackWriter, type HashName } from '../git/pack-writer';
 import { runGit, safeFlags, storeEnv } from '../git/run';
@@ -17,13 +17,18 @@ export class Scratch {
     private readonly format: HashName,
     /** It sees nothing of the store. */
     readonly alone: boolean,
+    /** The first folder that had to be made for it. */
+    private readonly first: string,
   ) {}
 
-  static create(layout: Layout, format: HashName, alone = false): Scratch {
+  static create(layout: Layout, format: HashName, unseeing = false): Scratch {
+    const alone = unseeing || !existsSync(layout.objects);
     const parent = join(layout.folder, 'sync');
     sweepDead(parent);
     const gitDir = join(parent, `${process.pid}-${randomBytes(6).toString('hex')}`);
     const objects = join(gitDir, 'objects');
+    // Nobody else reads what arrives, in a home that is made for it either.
+    const first = mkdirSync(layout.home, { recursive: true, mode: 0o700 }) ?? mkdirSync(gitDir, { recursive: true });
     mkdirSync(join(objects, 'pack'), { recursive: true });
     mkdirSync(join(objects, 'info'), { recursive: true });
     mkdirSync(join(gitDir, 'refs'), { recursive: true });
@@ -31,7 +36,7 @@ export class Scratch {
     writeFileSync(join(gitDir, 'config'), storeConfig(format, true));
     // Absolute and both: git does not follow the relative ones of an alternate's own alternates.
     if (!alone) writeFileSync(join(objects, 'info', 'alternates'), `${layout.objects}\n${layout.borrowed}\n`);
-    return new Scratch(gitDir, objects, format, alone);
+    return new Scratch(gitDir, objects, format, alone, first ?? gitDir);
   }
 
   newWriter(): PackWriter {
@@ -86,7 +91,17 @@ export class Scratch {
     return sum;
   }
 
+  /** Where nothing came of it, the folders that were made for it go, too. */
   dispose(): void {
     rmSync(this.gitDir, { recursive: true, force: true });
+    for (let folder = this.gitDir; folder.length > this.first.length && folder.startsWith(this.first);) {
+      folder = dirname(folder);
+      try {
+        rmdirSync(folder);
+      } catch (error) {
+        if (existsSync(folder)) return; // in use
+        throw error;
+      }
+    }
   }
 }

@@ -13,8 +13,8 @@ import type {
 } from '../core/sync';
 import { listBundle, writeBundle } from './bundle';
 import type { SyncParts } from '../git/open';
-import { originOf, outgoingFor, Publisher } from './publisher';
-import { compare, examine, take, type Examined, type Offer } from './receive';
+import { emptyPush, knownOrigin, originOf, outgoingFor, Publisher } from './publisher';
+import { compare, examine, take, type Examined, type Offer, type Taken } from './receive';
 import { Scratch } from './scratch';
 import { SessionSender } from './session-sender';
 import { refuseOwn, resolveRemote, speak, type Address } from './transport';
@@ -29,20 +29,27 @@ export class GitSync implements SyncService {
     return this.inScratch(false, async (scratch) => {
       const address = await resolveRemote(remote, options.cwd ?? store.root, store.root);
       await refuseOwn(address, store.root, store.layout.home);
-      return new Publisher(this.parts, scratch, address, await originOf(store)).run(options);
+      const some = store.refs().size + store.fetchedRefs().size > 0;
+      const origin = some ? await originOf(store) : await knownOrigin(store);
+      if (origin === null) return this.pushNothing(scratch, address, options);
+      return new Publisher(this.parts, scratch, address, origin).run(options);
     });
+  }
+
+  /** Nothing is here, so nothing there is ours: it is only seen whether the remote can be reached. */
+  private async pushNothing(scratch: Scratch, address: Address, options: PushOptions): Promise<PushResult> {
+    for (const reference of options.references ?? []) await this.parts.resolve(reference);
+    await listRemote(scratch, address, options);
+    return emptyPush(address, null);
   }
 
   async fetch(remote: string, options: SyncOptions = {}): Promise<FetchResult> {
     const { store } = this.parts;
     const address = await resolveRemote(remote, options.cwd ?? store.root, store.root);
-    const own = await originOf(store);
+    const own = await knownOrigin(store);
     return this.again((alone) =>
       this.inScratch(alone, async (scratch) => {
-        const speakTo = { gitDir: scratch.gitDir, interactive: options.interactive === true, signal: options.signal };
-        options.onProgress?.({ phase: 'connecting', done: 0, total: null });
-        const { stdout } = await speak(['ls-remote', '--refs', '--', address.url, `${wireRefs}*`], address, speakTo);
-        const { refs, strange } = parseRefLines(stdout);
+        const { refs, strange } = parseRefLines(await listRemote(scratch, address, options));
         const offer = await compare(store, refs, own);
         const result = emptyFetch(address.shown, offer, strange);
         if (offer.wanted.length + offer.sessions.length === 0) return result;
@@ -167,7 +174,8 @@ export class GitSync implements SyncService {
       options.onProgress?.({ phase: 'checking', done, total }),
     );
     if (options.signal?.aborted) throw new CheckpointsError('cancelled', 'Cancelled; nothing was taken in.');
-    const taken = await take(this.parts.store, scratch, examined, options.signal);
+    const some = examined.accepted.length + examined.sessions.length > 0;
+    const taken = some ? await take(this.parts.store, scratch, examined, options.signal) : nothingTaken;
     const refused = [...bad].map(([origin, reason]) => ({ id: '*', origin, reason }));
     this.parts.changed([...taken.added, ...taken.updated].map(({ id }) => id));
     return {
@@ -202,6 +210,19 @@ export class GitSync implements SyncService {
   private isOwn(id: string): boolean {
     return this.parts.store.refs().has(id);
   }
+}
+
+const nothingTaken: Taken = { added: [], updated: [], sessions: [] };
+
+/** Everybody's refs there, as git prints them. */
+async function listRemote(
+  { gitDir }: Scratch,
+  address: Address,
+  { interactive = false, signal, onProgress }: SyncOptions,
+): Promise<string> {
+  onProgress?.({ phase: 'connecting', done: 0, total: null });
+  const ask = ['ls-remote', '--refs', '--', address.url, `${wireRefs}*`];
+  return (await speak(ask, address, { gitDir, interactive, signal })).stdout;
 }
 
 async function arrived(scratch: Scratch): Promise<WireRef[]> {

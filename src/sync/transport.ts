@@ -106,7 +106,7 @@ export async function refuseOwn({ url }: Address, root: string, home: string): P
   const own = await findUserRepo(root);
   const there = await findUserRepo(folder);
   const same = own !== null && (own.commonDir === there?.commonDir || own.commonDir === folder);
-  if (same || inside(root, folder) || inside(realpathSync(home), folder))
+  if (same || inside(root, folder) || (existsSync(home) && inside(realpathSync(home), folder)))
     throw new CheckpointsError(
       'invalid-argument',
       `${url} belongs to this workspace itself: push to another repository.`,

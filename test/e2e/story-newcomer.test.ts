@@ -98,7 +98,7 @@ describe.each(generations)('a newcomer without git, on OpenCode %s', (generation
       expect(messages.map((message) => message.text)).toEqual(['What is a guide?', 'A book that walks.']);
     } else {
       // OpenCode 2 cannot read them, and that is said with its way out.
-      expect(text).toContain('Nothing new of opencode-session-backup, 1 problem');
+      expect(text).toContain('Nothing of opencode-session-backup could be imported, 1 problem');
       await workbench.notificationClick(/Imported 1 checkpoint/, 'Show Details');
       await workbench.page.locator('.editor-instance', { hasText: 'Saved long ago' }).first().waitFor();
       await desk.shot('3-details');

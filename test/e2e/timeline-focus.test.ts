@@ -1,18 +1,12 @@
 import type { Locator } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
-import { afternoon, now, record, type Afternoon } from './timeline/fixtures';
-import { FixtureBackend, type OpenOptions, type OpenPage } from './timeline/harness';
+import { afternoon, now, record } from './timeline/fixtures';
+import { FixtureBackend, type OpenPage } from './timeline/harness';
 import { timelineTests } from './timeline/hooks';
 
 /** Whoever works by keyboard is always somewhere, also when what had the focus went away. */
 const timeline = timelineTests();
-
-async function showAfternoon(options: OpenOptions = {}): Promise<OpenPage & Afternoon> {
-  const data = afternoon();
-  const shown = await timeline.open(new FixtureBackend(data.checkpoints, data.changes), options);
-  await shown.page.waitForSelector('.row');
-  return Object.assign(shown, data);
-}
+const { showAfternoon } = timeline;
 
 const row = ({ page }: OpenPage, id: string): Locator => page.locator(`[data-key="${id}"]`);
 

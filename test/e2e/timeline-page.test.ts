@@ -5,25 +5,20 @@ import { join } from 'node:path';
 import type { Locator } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import type { TimelineAction } from '../../src/protocol/timeline';
-import { afternoon, many, now, record, type Afternoon } from './timeline/fixtures';
+import { afternoon, many, now, record } from './timeline/fixtures';
 import { FixtureBackend, type OpenOptions, type OpenPage } from './timeline/harness';
 import { timelineTests } from './timeline/hooks';
 import { themeNames } from './timeline/themes';
 
 /** The page as it ships, in a real browser, under the policy VS Code gives it; only the host behind it is made up. */
 const timeline = timelineTests();
+const { showAfternoon } = timeline;
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 async function show(backend: FixtureBackend, options: OpenOptions = {}): Promise<OpenPage> {
   const open = await timeline.open(backend, options);
   await open.page.waitForSelector('.row, .state:not(.loading)');
   return open;
-}
-
-async function showAfternoon(options: OpenOptions = {}): Promise<OpenPage & Afternoon> {
-  const data = afternoon();
-  const shown = await show(new FixtureBackend(data.checkpoints, data.changes), options);
-  return Object.assign(shown, data);
 }
 
 const row = ({ page }: OpenPage, id: string): Locator => page.locator(`[data-key="${id}"]`);

@@ -1,17 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { afternoon, now, record, type Afternoon } from './timeline/fixtures';
-import { FixtureBackend, type OpenOptions, type OpenPage } from './timeline/harness';
+import { now, record } from './timeline/fixtures';
+import { FixtureBackend, type OpenPage } from './timeline/harness';
 import { timelineTests } from './timeline/hooks';
 
 /** Everything has its place: nothing is cut off, nothing is too small, and nothing moves that a person did not move. */
 const timeline = timelineTests();
-
-async function showAfternoon(options: OpenOptions = {}): Promise<OpenPage & Afternoon> {
-  const data = afternoon();
-  const shown = await timeline.open(new FixtureBackend(data.checkpoints, data.changes), options);
-  await shown.page.waitForSelector('.row');
-  return Object.assign(shown, data);
-}
+const { showAfternoon } = timeline;
 
 /** What is wider than its place, of what must be read whole. */
 const cutOff = ({ page }: OpenPage, selector: string): Promise<string[]> =>

@@ -1,4 +1,5 @@
-import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Problem, Stats } from '../../src/core/api';
@@ -50,7 +51,39 @@ describe('a command that only reads', () => {
       expect(await desk.answer(line)).toEqual({ deleted: [], freedBytes: 0 });
     expect(await desk.answer(['clear'])).toEqual({ deleted: [] });
     expect(await desk.answer(['originals', 'clear'])).toEqual({ session: null, cleared: [] });
+    expect(await desk.answer(['task', 'clear'])).toEqual({ task: null });
     expect(existsSync(stores())).toBe(false);
+  });
+
+  it('makes none either where it is refused, or finds nothing to bring in', async () => {
+    const bare = path.join(desk.top, 'bare.git');
+    execFileSync('git', ['init', '-q', '--bare', bare], { env: desk.env });
+    desk.write({ 'x.bundle': 'no bundle' });
+    const refused: Array<[line: string[], reason: string]> = [
+      [['create', 'x'.repeat(201)], 'invalid-argument'],
+      [['create', '--session', 'ses_1'], 'opencode-missing'],
+      [['task', 'set', '--status', 'perhaps'], 'invalid-argument'],
+      [['task', 'set', '--title', 't', '--name', 'a\nb'], 'invalid-argument'],
+      [['sync', 'push', 'nowhere'], 'remote-failed'],
+      [['sync', 'push', bare, 'latest'], 'unknown-reference'],
+      [['sync', 'fetch', 'nowhere'], 'remote-failed'],
+      [['sync', 'fetch', 'http://127.0.0.1:9/x.git'], 'remote-failed'],
+      [['import', 'nothing.bundle'], 'invalid-argument'],
+      [['import', 'x.bundle'], 'invalid-argument'],
+      [['import', '--from', 's1'], 'invalid-argument'],
+    ];
+    for (const [line, reason] of refused) {
+      expect([line, (await desk.refusal(line)).reason]).toEqual([line, reason]);
+      expect([line, existsSync(stores())]).toEqual([line, false]);
+    }
+    expect(await desk.answer(['sync', 'push', bare])).toMatchObject({ push: { origin: null, added: [] } });
+    expect(await desk.answer(['sync', 'fetch', bare])).toMatchObject({ fetch: { added: [] } });
+    expect(existsSync(path.dirname(stores()))).toBe(false);
+    // And one that is not refused makes a whole one.
+    await desk.answer(['task', 'set', '--title', 'Port the parser']);
+    expect(roots()).toEqual([desk.root]);
+    expect(statSync(path.dirname(stores())).mode & 0o777).toBe(0o700);
+    expect(await desk.answer(['doctor'])).toEqual({ problems: [] });
   });
 
   it('above a project does not take the project over', async () => {

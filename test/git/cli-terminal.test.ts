@@ -42,6 +42,15 @@ describe('at a terminal', () => {
     expect([yes.code, read('a.txt')]).toEqual([0, 'old\n']);
   });
 
+  it('originals restore does so, too', async () => {
+    const line = ['originals', 'restore', 'a.txt'];
+    const no = await desk.atTerminal(line, [['Restore the first version of a.txt? [y/N] ', 'n\r']]);
+    expect([no.code, read('a.txt')]).toEqual([1, 'new\n']);
+    expect(no.stdout).toContain('1 to write');
+    expect((await desk.atTerminal([...line, '--yes'])).code).toBe(0);
+    expect(read('a.txt')).toBe('old\n');
+  });
+
   it('Ctrl+C at the question changes nothing', async () => {
     const ran = await desk.atTerminal(['restore', 'good'], [['[y/N] ', '\u0003']]);
     expect(ran.code).not.toBe(0);

@@ -68,7 +68,7 @@ describe('the snapshot is what is on disk', () => {
     box.git('add', '-A');
     box.git('commit', '-qm', 'converted');
     box.sh('rm -f *.txt *.c *.id *.enc *.rot && git checkout -q -- . && sleep 1.1 && git status --porcelain');
-    expect(readFileSync(join(box.root, 'key.id'), 'utf8')).toMatch(/\$Id: [0-9a-f]+ \$/);
+    expect(box.read('key.id')).toMatch(/\$Id: [0-9a-f]+ \$/);
     await roundTrip(box);
   });
 
@@ -133,7 +133,7 @@ describe('the snapshot is what is on disk', () => {
     box.sh(
       'git checkout -q -b side && echo side > both.txt && git -c user.name=t -c user.email=t@t commit -qam side && git checkout -q main && echo main > both.txt && git -c user.name=t -c user.email=t@t commit -qam main && (git -c user.name=t -c user.email=t@t merge -q side || true)',
     );
-    expect(readFileSync(join(box.root, 'both.txt'), 'utf8')).toContain('<<<<');
+    expect(box.read('both.txt')).toContain('<<<<');
     await roundTrip(box);
     const split = sandbox();
     split.write('a.txt', 'a');
@@ -301,7 +301,7 @@ describe('what stays out', () => {
     expect(later.files.paths).toEqual(['a.log']);
     box.write('a.log', 'again');
     await workspace.restore('later');
-    expect(readFileSync(join(box.root, 'a.log'), 'utf8')).toBe('changed');
+    expect(box.read('a.log')).toBe('changed');
   });
 
   it('secrets and oversized files are named, kept out, and never touched by a restore', async () => {
@@ -328,7 +328,7 @@ describe('what stays out', () => {
     box.write('a.txt', 'b');
     const result = await workspace.restore('then');
     expect(result.restored).toEqual(['a.txt']);
-    expect(readFileSync(join(box.root, '.env'), 'utf8')).toBe('changed');
+    expect(box.read('.env')).toBe('changed');
     expect(readFileSync(join(box.root, 'big.bin')).equals(Buffer.alloc(2 << 20, 7))).toBe(true);
   });
 

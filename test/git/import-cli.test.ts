@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -91,6 +92,31 @@ describe('import --from', () => {
     const { imported } = await desk.answer<ImportReport>(['import', '--from', 's1']);
     expect(there + imported.length).toBe(total);
     expect(await list()).toHaveLength(total);
+  });
+
+  it('takes names without a folder for its own where the copy tells so, else only from a place that was named', async () => {
+    const all = path.join(desk.home, '.openorca/checkpoints');
+    const copy = (file: string): string => {
+      const digest = createHash('sha256').update(path.join(desk.root, file)).digest('hex').slice(0, 12);
+      return `20251009_080000_${digest}.bak`;
+    };
+    const at = '2025-10-09T08:00:00.000Z';
+    oldManifest(path.join(all, 'ours'), [{ path: 'src/a.ts', content: 'mine', at, as: copy('src/a.ts') }]);
+    oldManifest(path.join(all, 'anybodys'), [{ path: 'src/b.ts', content: 'whose?', at }]);
+    const offer = 'checkpoint of OpenOrca can be imported';
+    expect((await desk.run(['doctor'])).stderr).toContain(`1 ${offer}`);
+    const found = await desk.answer<ImportReport>(['import', '--from', 's5']);
+    expect(found.imported.map(({ title }) => title)).toEqual(['Originals of OpenOrca session ours']);
+    expect(found.skipped).toEqual([
+      {
+        item: path.join(all, 'anybodys/manifest.json'),
+        reason: `1 of 1 files do not say which folder they belong to; name ${path.join(all, 'anybodys')} to import them here`,
+      },
+    ]);
+    expect((await desk.run(['doctor'])).stderr).not.toContain(offer);
+    const named = await desk.answer<ImportReport>(['import', '--from', 's5', path.join(all, 'anybodys')]);
+    expect(named.imported).toHaveLength(1);
+    expect((await desk.run(['cat', named.imported[0]?.id ?? '', 'src/b.ts'])).stdout).toBe('whose?');
   });
 
   it('refuses what it does not know, and what is not there', async () => {

@@ -25,6 +25,7 @@ export interface Sandbox {
   home: string;
   open(options?: Partial<OpenOptions>): Promise<Workspace>;
   write(path: string, content: string | Buffer): void;
+  read(path: string): string;
   git(...args: string[]): string;
   sh(script: string): string;
 }
@@ -56,6 +57,7 @@ export function sandbox(options: { git?: boolean; name?: string } = {}): Sandbox
       mkdirSync(dirname(join(root, path)), { recursive: true });
       writeFileSync(join(root, path), content);
     },
+    read: (path) => readFileSync(join(root, path), 'utf8'),
     git: (...args) =>
       execFileSync('git', [...identity, ...args], {
         cwd: root,

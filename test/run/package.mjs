@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { ensure } from '../rig/install.mjs';
 import { checkout as root } from '../rig/install-parts.mjs';
+import { extensionPage } from './extension-page.mjs';
 
 const LIMIT = 2 * 1024 * 1024;
 const vsix = 'dist/opencode-checkpoints.vsix';
@@ -15,10 +16,8 @@ const run = (...args) => {
 
 await ensure(['modules']);
 run('esbuild.mjs', '--production');
-// The pictures of the read me stay in the repository: they would be a fifth of the package, and nobody needs them offline.
 const readme = 'dist/README.md';
-const text = readFileSync(`${root}/README.md`, 'utf8');
-writeFileSync(`${root}/${readme}`, text.replace(/^!\[[^\]]*\]\((?!https:)[^)]*\)\n\n?/gm, ''));
+writeFileSync(`${root}/${readme}`, extensionPage(readFileSync(`${root}/README.md`, 'utf8')));
 run(
   'node_modules/@vscode/vsce/vsce',
   'package',

@@ -119,9 +119,10 @@ function restore(invocation: Invocation, ids: string[], flags: RestoreFlags): Pr
       signal: invocation.signal,
     };
     const fresh = wanted.filter(({ state }) => state === 'new').length;
-    const others = existing === 'copy' ? ` and ${wanted.length - fresh} that are there already` : '';
+    const there = existing === 'copy' ? wanted.length - fresh : 0;
+    const copies = there > 0 ? ` and ${there === 1 ? 'a copy' : `${there} copies`} of what is there already` : '';
     if (wanted.length > 0)
-      await invocation.confirm(`Restore ${plural(fresh, 'session')}${others} from ${preview.path}?`);
+      await invocation.confirm(`Restoring ${plural(fresh, 'session')}${copies} from ${preview.path}?`);
     const report = await backup.restore(request);
     const failed = report.failed.length > 0;
     return { json: { backup: report }, text: (output) => restoredView(report, output), exitCode: failed ? 1 : 0 };

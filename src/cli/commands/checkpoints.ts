@@ -48,7 +48,7 @@ export function registerCheckpointCommands(program: Command, select: Select): vo
       const metadata = parseMeta(flags.meta);
       if (flags.message !== undefined && flags.session === undefined)
         throw new UsageError('--message needs --session', 'See `opencode-checkpoints create --help`.');
-      const workspace = await invocation.open({ begins: true });
+      const workspace = await invocation.open({ begins: 'late' });
       const session =
         flags.session === undefined
           ? null

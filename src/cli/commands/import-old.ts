@@ -29,7 +29,7 @@ export async function importOld(
   given: string | undefined,
   { dryRun }: ImportFlags,
 ): Promise<Reply> {
-  const { workspace } = await invocation.openAll({ begins: !dryRun });
+  const { workspace } = await invocation.openAll(dryRun ? {} : { begins: 'late' });
   const place = given === undefined ? undefined : path.resolve(invocation.globals.cwd, given);
   invocation.output.progress(`Reading what ${sourceNames[from]} kept…`);
   const report =

@@ -20,8 +20,8 @@ const contents: Record<Source, string> = {
 export function registerImportCommand(program: Command, select: Select): void {
   define<[string?], Flags>(program, select, {
     usage: 'import [file]',
-    summary: 'take in the checkpoints of a file that `export` wrote',
-    details: `They live apart from the checkpoints of this workspace and carry their origin. Importing the same file again changes nothing.
+    summary: 'take in a file that `export` wrote, or what an older tool kept',
+    details: `The checkpoints of a file live apart from those of this workspace and carry their origin. Importing the same file again changes nothing.
 
 With --from, what an older tool kept for this workspace; the path is optional then:
 ${sources.map((name) => `  ${name}  ${sourceNames[name]}: ${contents[name]}`).join('\n')}`,
@@ -39,7 +39,7 @@ ${sources.map((name) => `  ${name}  ${sourceNames[name]}: ${contents[name]}`).jo
       if (dryRun) throw new UsageError('--dry-run goes with --from', 'See `opencode-checkpoints import --help`.');
       if (file === undefined)
         throw new UsageError("missing required argument 'file'", 'See `opencode-checkpoints import --help`.');
-      const workspace = await invocation.open({ begins: true });
+      const workspace = await invocation.open({ begins: 'late' });
       return fetchReply(await workspace.sync.importBundle(file, syncOptions(invocation)));
     },
   });

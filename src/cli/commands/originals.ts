@@ -1,14 +1,16 @@
 import type { Command } from 'commander';
 import { CheckpointsError } from '../../core/errors';
 import { clearOriginals, findOriginals, type Original } from '../../core/originals';
-import type { WorkspaceApi } from '../../core/api';
+import type { PlanOptions, WorkspaceApi } from '../../core/api';
 import { define, type Invocation, type Select } from '../command';
 import type { Output } from '../output';
 import { table } from '../table';
 import { paintPatch } from '../views/changes';
 import { when } from '../views/checkpoint';
-import { resultView } from '../views/restore';
+import { plural } from '../views/plural';
+import { planView, resultView } from '../views/restore';
 import { size } from '../views/size';
+import { visible } from '../visible';
 import { workspacePath } from '../workspace-path';
 
 interface SessionFlag {
@@ -56,9 +58,14 @@ export function registerOriginalsCommands(program: Command, select: Select): voi
     run: async (invocation, [given], { session }) => {
       const workspace = await invocation.open();
       const original = await originalOf(invocation, workspace, given, session);
+      const what: PlanOptions = { scope: ['files'], paths: [original.path] };
+      if (invocation.interactive && !invocation.globals.yes) {
+        const plan = await workspace.plan(original.checkpoint, what);
+        invocation.output.note(planView(plan, invocation.output).trimEnd());
+        await invocation.confirm(`Restore the first version of ${visible(original.path)}?`);
+      }
       const result = await workspace.restore(original.checkpoint, {
-        scope: ['files'],
-        paths: [original.path],
+        ...what,
         force: invocation.globals.force,
         signal: invocation.signal,
       });
@@ -77,7 +84,10 @@ export function registerOriginalsCommands(program: Command, select: Select): voi
       const found = await findOriginals(workspace, session);
       if (found.originals.length > 0) await clearOriginals(workspace, found);
       const cleared = found.originals.map(({ path }) => path);
-      return { json: { session: found.session, cleared }, text: () => `${cleared.length} first versions forgotten.\n` };
+      return {
+        json: { session: found.session, cleared },
+        text: () => `${plural(cleared.length, 'first version')} forgotten.\n`,
+      };
     },
   });
 }

@@ -30,7 +30,7 @@ export function registerRestoreCommands(program: Command, select: Select): void 
   define<[string], RestoreFlags>(program, select, {
     usage: 'restore <ref>',
     summary: 'bring the workspace back to a checkpoint',
-    details: 'A safety checkpoint of now is made first: `opencode-checkpoints undo` takes it back.',
+    details: 'A safety checkpoint of now is made first: `opencode-checkpoints undo` takes the restore back.',
     examples: [
       'opencode-checkpoints restore latest --dry-run',
       'opencode-checkpoints restore latest~2 --path src/parser --path README.md',

@@ -48,7 +48,7 @@ export function registerStoreCommands(program: Command, select: Select): void {
 
   define<[], { repair?: boolean }>(program, select, {
     usage: 'doctor',
-    summary: 'look for what is wrong with the store, and mend it',
+    summary: 'look for what is wrong with the store, or mend it',
     details: 'A restore that a crash left half done is finished or rolled back by every command, this one included.',
     examples: ['opencode-checkpoints doctor', 'opencode-checkpoints doctor --repair'],
     options: (command) => command.option('--repair', 'mend what can be mended'),

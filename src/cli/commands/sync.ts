@@ -30,7 +30,7 @@ export function registerSyncCommands(program: Command, select: Select): void {
         .option('--all', 'also the automatic points of tools, tasks and restores')
         .option('--no-sessions', 'leave the conversations here'),
     run: async (invocation, [remote, ...references], { all, sessions }) => {
-      const workspace = await invocation.open({ begins: true });
+      const workspace = await invocation.open({ begins: 'late' });
       return pushReply(
         await workspace.sync.push(remote, {
           ...syncOptions(invocation),
@@ -47,7 +47,7 @@ export function registerSyncCommands(program: Command, select: Select): void {
     details: 'It appears in `list` with its origin; `latest` never means it. Nothing of this workspace is changed.',
     examples: ['opencode-checkpoints sync fetch origin'],
     run: async (invocation, [remote]) => {
-      const workspace = await invocation.open({ begins: true });
+      const workspace = await invocation.open({ begins: 'late' });
       return fetchReply(await workspace.sync.fetch(remote, syncOptions(invocation)));
     },
   });

@@ -72,7 +72,7 @@ export function registerTaskCommands(program: Command, select: Select): void {
     summary: 'forget the task; its checkpoints stay',
     examples: ['opencode-checkpoints task clear'],
     run: async (invocation) => {
-      const { workspace, task } = await invocation.openAll({ begins: true });
+      const { workspace, task } = await invocation.openAll({ begins: 'late' });
       const { warnings } = await task.clear(workspace);
       return reply(null, warnings);
     },
@@ -139,7 +139,7 @@ function setOptions(command: Command): Command {
     .option('--file <path>', 'a file that was touched (repeatable)', collect)
     .option('--note <text>', 'a note (repeatable)', collect)
     .option('--name <name>', "the save's own name, to find it again")
-    .option('--input <file>', 'fields as JSON, from a file or from - for stdin; the other options count before it');
+    .option('--input <file>', 'fields as JSON, from a file or from - for stdin; the other options win over it');
 }
 
 async function set(invocation: Invocation, _args: unknown[], flags: SetFlags): Promise<Reply> {
@@ -155,7 +155,7 @@ async function set(invocation: Invocation, _args: unknown[], flags: SetFlags): P
   delete patch['snapshotName'];
   if (Object.keys(patch).length === 0 && name === null)
     throw new CheckpointsError('invalid-argument', 'Nothing was given to set');
-  const { workspace, task } = await invocation.openAll({ begins: true });
+  const { workspace, task } = await invocation.openAll({ begins: 'late' });
   const saved = await task.save(workspace, patch, { name });
   return {
     json: { task: saved.task, checkpoint: saved.checkpoint, clamped: saved.clamped, warnings: saved.warnings },

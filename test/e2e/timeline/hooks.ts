@@ -1,11 +1,14 @@
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';
-import { TimelineRig, type FixtureBackend, type OpenOptions, type OpenPage } from './harness';
+import { afternoon, type Afternoon } from './fixtures';
+import { FixtureBackend, TimelineRig, type OpenOptions, type OpenPage } from './harness';
 
 export interface TimelineTests {
   /** Where the built page is. */
   folder(): string;
   /** One page at a time. */
   open(backend: FixtureBackend, options?: OpenOptions): Promise<OpenPage>;
+  /** The page with the rows of an afternoon. */
+  showAfternoon(options?: OpenOptions): Promise<OpenPage & Afternoon>;
 }
 
 /** After each test its page must have broken no rule of its policy and thrown no error. */
@@ -25,8 +28,15 @@ export function timelineTests(): TimelineTests {
     expect(last?.violations ?? []).toEqual([]);
     expect(last?.errors ?? []).toEqual([]);
   });
+  const open: TimelineTests['open'] = async (backend, options = {}) => (shown = await rig.open(backend, options));
   return {
     folder: () => rig.folder,
-    open: async (backend, options = {}) => (shown = await rig.open(backend, options)),
+    open,
+    async showAfternoon(options) {
+      const data = afternoon();
+      const page = await open(new FixtureBackend(data.checkpoints, data.changes), options);
+      await page.page.waitForSelector('.row');
+      return Object.assign(page, data);
+    },
   };
 }

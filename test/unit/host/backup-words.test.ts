@@ -206,6 +206,9 @@ describe('what older programs left', () => {
     expect(importText({ ...report, imported: [], skipped: [], problems: [] })).toBe(
       'Nothing new of checkpoint-orchestrator.',
     );
+    expect(importText({ ...report, imported: [], skipped: [] })).toBe(
+      'Nothing of checkpoint-orchestrator could be imported, 1 problem.',
+    );
     expect(importPage([report])).toBe(
       [
         '# What was imported',

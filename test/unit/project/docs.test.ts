@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { parse } from '../../../src/cli/parse';
 import { columnNames } from '../../../src/index/schema';
 import manifest from '../../../package.json';
+import { extensionPage } from '../../run/extension-page.mjs';
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 const read = (file: string): string => readFileSync(join(root, file), 'utf8');
@@ -45,6 +46,13 @@ describe.each(documents)('%s', (file) => {
 
   it('names no file that is not there', () => expect(missingFiles(text)).toEqual([]));
 
+  it('has commands that can be copied with what is said about them', () => {
+    const lines = text
+      .split('\n')
+      .filter((line) => /^ {4}(npm|npx|node|opencode|git|code|sqlite3|const|await)\b/.test(line));
+    expect(lines.filter((line) => /\S {2,}(?!#|\/\/)\S/.test(line))).toEqual([]);
+  });
+
   it('names only commands that the command line has', () => {
     const commands = [...text.matchAll(/(?:^ {4}|`|\$ )opencode-checkpoints ([a-z][a-z-]*)/gm)];
     for (const [, command = ''] of commands) expect(parse([command, '--help']).kind, command).toBe('answer');
@@ -62,6 +70,18 @@ describe('what the documents say', () => {
     ]);
   });
 
+  it('has no link to a file on the page of the extension, where none can be followed', () => {
+    expect(
+      extensionPage(
+        '![a](media/a.png)\n\n[The map](docs/a.md#b), [LICENSE](LICENSE), [here](#here), [there](https://x.org)',
+      ),
+    ).toBe('The map (`docs/a.md`), `LICENSE`, [here](#here), [there](https://x.org)');
+    const page = extensionPage(read('README.md'));
+    expect(links(page).filter((link) => !/^(#|https:)/.test(link))).toEqual([]);
+    expect(brokenLinks('README.md', page)).toEqual([]);
+    expect(links(page).length).toBeGreaterThan(0);
+  });
+
   it('has every setting in the read me', () => {
     const settings = Object.keys(manifest.contributes.configuration.properties);
     const told = read('README.md');
@@ -73,6 +93,21 @@ describe('what the documents say', () => {
   it('has every column of the index among the formats', () => {
     const formats = read('docs/formats.md');
     expect(columnNames.filter((name) => !new RegExp(`[\`, ]${name}[\`,]`).test(formats))).toEqual([]);
+  });
+
+  it('quotes only symptoms that people are shown', () => {
+    const symptoms = [...read('docs/troubleshooting.md').matchAll(/^\| (.*?) \|/gm)].map(([, cell = '']) => cell);
+    const quoted = symptoms.flatMap((cell) => [...cell.matchAll(/"([^"]+)"/g)].map(([, text = '']) => text));
+    const said = ['src/core', 'src/git', 'src/host', 'src/cli', 'src/backup', 'src/opencode']
+      .flatMap((folder) => readdirSync(join(root, folder)).map((name) => join(folder, name)))
+      .filter((file) => file.endsWith('.ts'))
+      .map((file) => read(file).replaceAll('${section}.${settings.storeLocation}', 'opencodeCheckpoints.storeLocation'))
+      .join('\n')
+      .toLowerCase();
+    // What differs from case to case is left out: names, numbers.
+    const parts = quoted.flatMap((text) => text.split(/…|\b[NM]\b/).map((part) => part.trim().toLowerCase()));
+    expect(quoted.length).toBeGreaterThan(15);
+    expect(parts.filter((part) => !said.includes(part))).toEqual([]);
   });
 
   it('sends people only to buttons and commands that exist', () => {

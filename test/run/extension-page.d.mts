@@ -1,0 +1,1 @@
+export function extensionPage(text: string): string;
