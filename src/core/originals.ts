@@ -1,7 +1,8 @@
 import type { WorkspaceApi } from './api';
+import { names } from './attribution';
 import { CheckpointsError } from './errors';
 import { isWhole } from './files-facet';
-import type { Change, Checkpoint, CheckpointId } from './model';
+import type { Call, Change, Checkpoint, CheckpointId } from './model';
 
 /** The first version of a file that a session changed: it is in `checkpoint`, or was not there at all when the session made it. */
 export interface Original {
@@ -24,6 +25,8 @@ export interface Originals {
 export interface Step {
   checkpoint: Pick<Checkpoint, 'id' | 'trigger' | 'session' | 'cause' | 'metadata'> | null;
   changed: readonly string[];
+  /** What was called meanwhile, also by calls that left no point of their own. */
+  calls?: readonly Call[];
 }
 
 /** In the metadata of the point from which a session's originals are counted anew. */
@@ -38,10 +41,11 @@ export function traceOriginals(steps: readonly Step[], session: string | null): 
   const namedBy = new Map<string, string>();
   let atWork: string | null = null;
   let before: Step['checkpoint'] = null;
-  for (const { checkpoint, changed } of steps) {
+  for (const { checkpoint, changed, calls = [] } of steps) {
     if (before && before.trigger !== 'restore')
       for (const path of changed) {
-        const owner: string | null = namedBy.get(path) ?? atWork;
+        const call = calls.findLast((one) => names(one, path));
+        const owner: string | null = call?.session ?? namedBy.get(path) ?? atWork;
         if ((session === null || owner === session) && !first.has(path)) first.set(path, before.id);
       }
     if (!checkpoint) break;
@@ -67,7 +71,8 @@ export async function findOriginals(workspace: WorkspaceApi, wanted?: string): P
     throw new CheckpointsError('session-missing', `No checkpoint of session ${wanted} is here`);
   const oldestFirst = [...newestFirst].reverse();
   const steps: Step[] = [];
-  for (const checkpoint of oldestFirst) steps.push({ checkpoint, changed: await changedPaths(workspace, checkpoint) });
+  for (const checkpoint of oldestFirst)
+    steps.push({ checkpoint, changed: await changedPaths(workspace, checkpoint), calls: checkpoint.files.calls });
   const last = oldestFirst.at(-1);
   if (last) steps.push({ checkpoint: null, changed: bothEnds((await workspace.diff(last.id)).changes) });
   const found = traceOriginals(steps, session);
