@@ -83,8 +83,8 @@ describe.each(generations)('the memory of the task on OpenCode %s', (generation)
     const [restored, loaded, status] = rig.answers().map((answer) => JSON.parse(answer) as Record<string, unknown>);
     expect(restored).toMatchObject({ restored: true, name: 'half way' });
     expect(restored?.['undoSnapshot']).toMatch(/^pre-restore-\d+$/);
-    // Exactly what it was then: the summary made up before it, not the one of after.
-    expect(loaded?.['summary']).toMatch(/^Session compacted without/);
+    // Exactly what it was then: neither the summary made up before it, nor the one of after.
+    expect(loaded?.['summary']).toBe('');
     expect(status).toMatchObject({ exists: true, title: 'Move the parser', nextSteps: 1 });
   });
 
