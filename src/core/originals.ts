@@ -63,6 +63,12 @@ export function traceOriginals(steps: readonly Step[], session: string | null): 
   return first;
 }
 
+/** Not in the checkpoint before, but in the next one, which was made for the first call that names it: an ignored file, which nobody had looked at. */
+function isFirstSeen({ checkpoint, calls = [] }: Step, path: string): boolean {
+  const byCall = calls.some((call) => call.paths.length === 0 || names(call, path));
+  return checkpoint?.trigger === 'tool' && checkpoint.cause?.paths.includes(path) === true && !byCall;
+}
+
 /** Without a session: the newest one that made a checkpoint here. */
 export async function findOriginals(workspace: WorkspaceApi, wanted?: string): Promise<Originals> {
   const newestFirst = (await workspace.list()).filter((one) => one.origin === null && isWhole(one));
@@ -76,6 +82,11 @@ export async function findOriginals(workspace: WorkspaceApi, wanted?: string): P
   const last = oldestFirst.at(-1);
   if (last) steps.push({ checkpoint: null, changed: bothEnds((await workspace.diff(last.id)).changes) });
   const found = traceOriginals(steps, session);
+  for (const [path, id] of found) {
+    const next = steps[steps.findIndex(({ checkpoint }) => checkpoint?.id === id) + 1];
+    if (!next?.checkpoint || !isFirstSeen(next, path) || (await workspace.stat(id, path)) !== null) continue;
+    if ((await workspace.stat(next.checkpoint.id, path)) !== null) found.set(path, next.checkpoint.id);
+  }
   const times = new Map(oldestFirst.map((one) => [one.id, one.createdAt]));
   const changes = await changesSince(workspace, found);
   const originals: Original[] = [];
