@@ -98,7 +98,8 @@ describe.each(generations)('the memory of the task on OpenCode %s', (generation)
     expect(autosaves(await rig.list(session))).toBe(0);
     await server.turn(session, 'prompt f');
     const points = await rig.eventually(session, (all) => autosaves(all) === 1, 'the save at the fifth prompt');
-    expect(points.find(({ trigger }) => trigger === 'interval')?.task?.title).toBe('Fives');
+    const saved = points.find(({ trigger }) => trigger === 'interval');
+    expect([saved?.task?.title, saved?.turn?.number, saved?.turn?.prompt]).toEqual(['Fives', 6, 'prompt f']);
     await server.turn(session, 'clear it', [{ tools: [call('checkpoint_clear')] }, { text: 'ok' }]);
     expect(JSON.parse(rig.answers()[0] ?? '')).toMatchObject({ cleared: true });
     await expect(state()).rejects.toThrow(/ENOENT/);
