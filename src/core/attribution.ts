@@ -1,5 +1,4 @@
-import type { Checkpoint, CheckpointId } from './model';
-import type { Call } from './ports';
+import type { Call, Checkpoint, CheckpointId } from './model';
 import { turnKey } from './turns';
 
 /** Who changed a path last, as far as the checkpoints can tell. */
@@ -240,7 +239,8 @@ function isUnsure(interval: Interval, path: string): boolean {
   return (running.length > 1 || end === null) && !mayChangeAny;
 }
 
-function names({ paths }: { paths: readonly string[] }, path: string): boolean {
+/** A folder that is named covers what is in it. */
+export function names({ paths }: { paths: readonly string[] }, path: string): boolean {
   return paths.some((named) => covers(named, path));
 }
 

@@ -155,10 +155,8 @@ export class GoingBack {
 
   /** `conflicts` are those of the last look at the files. */
   private async revertJob(target: Checkpoint, options: RestoreOptions, conflicts: PathReason[]): Promise<PlanJob> {
-    const turn = turnAround(
-      target,
-      (await this.parts.history.list()).filter((c) => c.origin === null && isWhole(c)).reverse(),
-    );
+    const checkpoints = (await this.parts.history.list()).filter((c) => c.origin === null && isWhole(c)).reverse();
+    const turn = turnAround(target, checkpoints);
     return {
       operation: 'revert-turn',
       target: turn.before,
@@ -166,7 +164,7 @@ export class GoingBack {
       options,
       changes: (facts) => {
         conflicts.length = 0;
-        return revertTurnChanges(this.parts.store, turn, facts, conflicts);
+        return revertTurnChanges(this.parts.store, { ...turn, checkpoints }, facts, conflicts);
       },
     };
   }

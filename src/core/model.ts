@@ -65,6 +65,8 @@ export interface FilesFacet {
   exclude?: string[];
   /** Paths a scan found changed though nobody had named them since the scan before. */
   uncertain?: string[];
+  /** Calls of turns under way that named one of the changes, in their order, each with those it named; and commands, where nobody named one. */
+  calls?: Call[];
   /** The tree holds these paths and says nothing about any other (imported ones; none: no files at all). Left out: it holds everything. */
   only?: string[];
 }
@@ -96,6 +98,11 @@ export interface Cause {
   tool: string;
   callId: string | null;
   paths: string[];
+}
+
+/** A tool call of a turn under way. A point that equals the one before is not made: what its call named is known all the same. */
+export interface Call extends Cause {
+  session: string;
 }
 
 export type RestoreScope = 'files' | 'conversation' | 'task';

@@ -1,7 +1,8 @@
 import type { WorkspaceApi } from './api';
+import { names } from './attribution';
 import { CheckpointsError } from './errors';
 import { isWhole } from './files-facet';
-import type { Change, Checkpoint, CheckpointId } from './model';
+import type { Call, Change, Checkpoint, CheckpointId } from './model';
 
 /** The first version of a file that a session changed: it is in `checkpoint`, or was not there at all when the session made it. */
 export interface Original {
@@ -24,6 +25,8 @@ export interface Originals {
 export interface Step {
   checkpoint: Pick<Checkpoint, 'id' | 'trigger' | 'session' | 'cause' | 'metadata'> | null;
   changed: readonly string[];
+  /** What was called meanwhile, also by calls that left no point of their own. */
+  calls?: readonly Call[];
 }
 
 /** In the metadata of the point from which a session's originals are counted anew. */
@@ -38,10 +41,11 @@ export function traceOriginals(steps: readonly Step[], session: string | null): 
   const namedBy = new Map<string, string>();
   let atWork: string | null = null;
   let before: Step['checkpoint'] = null;
-  for (const { checkpoint, changed } of steps) {
+  for (const { checkpoint, changed, calls = [] } of steps) {
     if (before && before.trigger !== 'restore')
       for (const path of changed) {
-        const owner: string | null = namedBy.get(path) ?? atWork;
+        const call = calls.findLast((one) => names(one, path));
+        const owner: string | null = call?.session ?? namedBy.get(path) ?? atWork;
         if ((session === null || owner === session) && !first.has(path)) first.set(path, before.id);
       }
     if (!checkpoint) break;
@@ -59,6 +63,12 @@ export function traceOriginals(steps: readonly Step[], session: string | null): 
   return first;
 }
 
+/** Not in the checkpoint before, but in the next one, which was made for the first call that names it: an ignored file, which nobody had looked at. */
+function isFirstSeen({ checkpoint, calls = [] }: Step, path: string): boolean {
+  const byCall = calls.some((call) => call.paths.length === 0 || names(call, path));
+  return checkpoint?.trigger === 'tool' && checkpoint.cause?.paths.includes(path) === true && !byCall;
+}
+
 /** Without a session: the newest one that made a checkpoint here. */
 export async function findOriginals(workspace: WorkspaceApi, wanted?: string): Promise<Originals> {
   const newestFirst = (await workspace.list()).filter((one) => one.origin === null && isWhole(one));
@@ -67,10 +77,16 @@ export async function findOriginals(workspace: WorkspaceApi, wanted?: string): P
     throw new CheckpointsError('session-missing', `No checkpoint of session ${wanted} is here`);
   const oldestFirst = [...newestFirst].reverse();
   const steps: Step[] = [];
-  for (const checkpoint of oldestFirst) steps.push({ checkpoint, changed: await changedPaths(workspace, checkpoint) });
+  for (const checkpoint of oldestFirst)
+    steps.push({ checkpoint, changed: await changedPaths(workspace, checkpoint), calls: checkpoint.files.calls });
   const last = oldestFirst.at(-1);
   if (last) steps.push({ checkpoint: null, changed: bothEnds((await workspace.diff(last.id)).changes) });
   const found = traceOriginals(steps, session);
+  for (const [path, id] of found) {
+    const next = steps[steps.findIndex(({ checkpoint }) => checkpoint?.id === id) + 1];
+    if (!next?.checkpoint || !isFirstSeen(next, path) || (await workspace.stat(id, path)) !== null) continue;
+    if ((await workspace.stat(next.checkpoint.id, path)) !== null) found.set(path, next.checkpoint.id);
+  }
   const times = new Map(oldestFirst.map((one) => [one.id, one.createdAt]));
   const changes = await changesSince(workspace, found);
   const originals: Original[] = [];

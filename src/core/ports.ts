@@ -1,5 +1,6 @@
 import type { ListFilter } from './api';
 import type {
+  Call,
   Cause,
   Change,
   Checkpoint,
@@ -32,11 +33,6 @@ export interface Previous {
   trigger: string;
 }
 
-/** A tool call of a turn under way. A point that equals the one before is not made: what its call named is known all the same. */
-export interface Call extends Cause {
-  session: string;
-}
-
 /** What a capture found, before it is decided whether and how it becomes a checkpoint. */
 export interface CaptureFacts {
   tree: string;
@@ -54,7 +50,7 @@ export interface CaptureFacts {
   previous: Previous | null;
   /** The tree of the last capture or restore before this one. */
   base: string | null;
-  /** The calls of the turns under way, in their order; of those that named no path (a shell command) only the last one. */
+  /** The calls of the turns under way, in their order; of those that named no path (a shell command) the last one of each session. */
   calls: Call[];
   /** The newest id in use, so that the next one is later. */
   newestId: CheckpointId | null;

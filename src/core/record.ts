@@ -1,5 +1,6 @@
 import type { CreateOptions } from './api';
-import type { Checkpoint, FilesFacet, RestoreRecord, Trigger } from './model';
+import { names } from './attribution';
+import type { Call, Checkpoint, FilesFacet, RestoreRecord, Trigger } from './model';
 import type { CaptureFacts } from './ports';
 import { titleOf } from './titles';
 import { nextId } from './ulid';
@@ -51,6 +52,7 @@ export function composeRecord(input: RecordInput, facts: CaptureFacts, now: numb
 }
 
 function filesFacet(facts: CaptureFacts): FilesFacet {
+  const calls = callsBehind(facts);
   return {
     tree: facts.tree,
     commit: '',
@@ -61,5 +63,17 @@ function filesFacet(facts: CaptureFacts): FilesFacet {
     emptyDirs: facts.emptyDirs,
     ...(facts.exclude.length > 0 ? { exclude: facts.exclude } : {}),
     ...(facts.uncertain.length > 0 ? { uncertain: facts.uncertain.slice(0, uncertainKept) } : {}),
+    ...(calls.length > 0 ? { calls } : {}),
   };
+}
+
+/** Who may have made the changes: later that tells the turns apart that were under way at the same time. */
+function callsBehind({ previous, changes, calls }: CaptureFacts): Call[] {
+  if (previous === null) return [];
+  const allNamed = changes.paths.every((path) => calls.some((call) => names(call, path)));
+  return calls.flatMap((call): Call[] => {
+    if (call.paths.length === 0) return allNamed ? [] : [call];
+    const paths = changes.paths.filter((path) => names(call, path));
+    return paths.length > 0 ? [{ ...call, paths }] : [];
+  });
 }

@@ -211,7 +211,8 @@ export class Restorer {
   /** An ignored file was left out until a tool named it: as it was then is as near as anybody knows, and it is not deleted. */
   private async asFirstNamed({ operation, target, only }: PlanJob, changes: FileChange[]): Promise<FileChange[]> {
     const deletions = changes.filter((change) => change.after === null).map((change) => change.path);
-    if (operation !== 'restore' || only || target.origin !== null || deletions.length === 0) return changes;
+    const goesBack = operation === 'restore' || operation === 'revert-turn';
+    if (!goesBack || only || target.origin !== null || deletions.length === 0) return changes;
     const first = await this.store.firstNamed(target, deletions);
     if (first.size === 0) return changes;
     return changes.flatMap((change) => {

@@ -4,7 +4,7 @@ import { handoff } from './handoff';
 import { importedSave } from './imported-task';
 import type { Checkpoint, CheckpointId, TaskState, TaskStatus, Trigger } from './model';
 import type { TaskPort } from './restorer';
-import { mergeTask, synthesizedTask, taskKey, taskOverview, type Clamp, type TaskOverview } from './task';
+import { mergeTask, synthesizedTask, taskKey, taskOverview, withoutMadeUp, type Clamp, type TaskOverview } from './task';
 import { stateFiles } from './task-files';
 import { historyOf, isSave, savedAt, snapshotName } from './task-format';
 import type { LoadedTask, TaskStore } from './task-store';
@@ -65,17 +65,20 @@ export class TaskService implements TaskPort {
   async save(workspace: SavesTo, patch: unknown, options: SaveTask = {}): Promise<SavedTask> {
     // Refused before anything is changed: a state without its checkpoint could not be found again.
     const name = options.name === undefined || options.name === null ? null : cleanName(options.name);
-    mergeTask(await this.read(), patch);
+    const trigger = options.trigger ?? 'task';
+    const merge = (current: TaskState | null): ReturnType<typeof mergeTask> =>
+      mergeTask(trigger === 'task' ? withoutMadeUp(current) : current, patch);
+    merge(await this.read());
     let clamped: Clamp[] = [];
     const changed = await this.store.change((current) => {
-      const merged = mergeTask(current, patch);
+      const merged = merge(current);
       clamped = merged.clamped;
       return merged.task;
     });
     const task = changed.live?.task ?? {};
     // Not while the state is locked: a restore holds the store and waits for the state, so nobody holds the state and waits for the store.
     const checkpoint = await workspace.create({
-      trigger: options.trigger ?? 'task',
+      trigger,
       name,
       session: options.session ?? null,
       turn: options.turn ?? null,

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import { CheckpointsError } from './errors';
 import type { TaskState, TaskStatus } from './model';
 import { characterCount, clampCharacters, wellFormed } from './text';
@@ -63,6 +64,18 @@ export function synthesizedTask(): TaskState {
     status: 'in_progress',
     summary: 'Session compacted without prior checkpoint_save call. State synthesized automatically.',
     notes: ['Auto-generated on session.compacted — agent did not call checkpoint_save before compaction.'],
+  };
+}
+
+/** Its words say that nobody had saved anything: they go when somebody does. */
+export function withoutMadeUp(task: TaskState | null): TaskState | null {
+  if (task === null) return null;
+  const madeUp = synthesizedTask();
+  const { summary, notes, ...rest } = task;
+  return {
+    ...rest,
+    ...(summary === undefined || summary === madeUp.summary ? {} : { summary }),
+    ...(notes === undefined || isDeepStrictEqual(notes, madeUp.notes) ? {} : { notes }),
   };
 }
 

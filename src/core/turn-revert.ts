@@ -3,6 +3,7 @@ import { CheckpointsError } from './errors';
 import type { Cause, Checkpoint, PathReason } from './model';
 import { covering } from './plan';
 import type { CaptureFacts, FileChange, FileVersion, SnapshotStore } from './ports';
+import { sharedSpans, type Span } from './turn-shares';
 import { turnKey } from './turns';
 
 export interface TurnTrees {
@@ -48,17 +49,23 @@ const isFile = (version: FileVersion | null): version is FileVersion =>
 const same = (a: FileVersion | null, b: FileVersion | null): boolean =>
   a === b || (a !== null && b !== null && a.mode === b.mode && a.oid === b.oid);
 
-/** What the turn changed. */
-async function changesOf(store: SnapshotStore, turn: TurnTrees, facts: CaptureFacts): Promise<FileChange[]> {
-  const { before, openEnd } = turn;
-  const all = await store.diff(before.files.tree, turn.after?.files.tree ?? facts.tree);
+/** What changed while the turn was under way. `until` is the checkpoint by which it had; null: now. */
+interface Changed extends FileChange {
+  until: Checkpoint | null;
+}
+
+async function changesOf(store: SnapshotStore, turn: TurnTrees, facts: CaptureFacts): Promise<Changed[]> {
+  const { before, after, openEnd } = turn;
+  const by = (until: Checkpoint | null, changes: FileChange[]): Changed[] =>
+    changes.map((change) => ({ ...change, until }));
+  const all = by(after, await store.diff(before.files.tree, after?.files.tree ?? facts.tree));
   if (!openEnd) return all;
   const { last, session, causes, newest } = openEnd;
   const underWay = newest ? facts.calls.filter((call) => call.session === session) : [];
   const lastCall = underWay.at(-1) ?? causes.at(-1);
   // A command may have changed anything; and where no call is known, nobody can tell.
   if (!lastCall || lastCall.paths.length === 0) return all;
-  const done = await store.diff(before.files.tree, last.files.tree);
+  const done = by(last, await store.diff(before.files.tree, last.files.tree));
   const seen = new Set(done.map(({ path }) => path));
   const isOpen = covering([...(last.cause?.paths ?? []), ...underWay.flatMap(({ paths }) => paths)]);
   const isNamed = covering(causes.flatMap(({ paths }) => paths));
@@ -68,30 +75,87 @@ async function changesOf(store: SnapshotStore, turn: TurnTrees, facts: CaptureFa
   ];
 }
 
+/** A path and the turn's own steps with it, in their order; null: it cannot be told whether they are its own. */
+interface Share {
+  change: Changed;
+  steps: FileChange[] | null;
+}
+
+/** A turn among all checkpoints there are, oldest first. */
+export interface TurnInTime extends TurnTrees {
+  checkpoints: readonly Checkpoint[];
+}
+
+/** What of it the turn changed itself, and not another session that was at work at the same time. */
+async function sharesOf(store: SnapshotStore, turn: TurnInTime, facts: CaptureFacts): Promise<Share[]> {
+  const changes = await changesOf(store, turn, facts);
+  const { checkpoints, before, after } = turn;
+  const ends = { from: before.id, until: after?.id ?? null };
+  const spans = sharedSpans(checkpoints, before.session?.id ?? '', ends, facts);
+  if (spans === null) return changes.map((change) => ({ change, steps: [change] }));
+  const shares = new Map(changes.map((change): [string, Share] => [change.path, { change, steps: [] }]));
+  for (const span of spans) await addSpan(store, span, shares);
+  return [...shares.values()];
+}
+
+async function addSpan(store: SnapshotStore, span: Span, shares: ReadonlyMap<string, Share>): Promise<void> {
+  if (span.from === span.to) return;
+  for (const step of await store.diff(span.from, span.to)) {
+    const share = shares.get(step.path);
+    const until = share?.change.until ?? null;
+    if (!share?.steps || (until !== null && span.start >= until.id)) continue;
+    const whose = span.whose(step.path);
+    const last = share.steps.at(-1);
+    if (whose === 'unsure') share.steps = null;
+    else if (whose === 'own' && last && same(last.after, step.before))
+      share.steps = [...share.steps.slice(0, -1), { ...last, after: step.after }];
+    else if (whose === 'own') share.steps.push(step);
+  }
+}
+
 /** What one turn changed, undone on top of the files as they are; what was changed since by others is merged. */
 export async function revertTurnChanges(
   store: SnapshotStore,
-  turn: TurnTrees,
+  turn: TurnInTime,
   facts: CaptureFacts,
   conflicts: PathReason[],
 ): Promise<FileChange[]> {
   const out: FileChange[] = [];
-  for (const { path, before, after } of await changesOf(store, turn, facts)) {
+  for (const { change, steps } of await sharesOf(store, turn, facts)) {
+    const { path } = change;
     const now = await store.lookup(facts.tree, path);
-    if (same(now, before)) continue;
-    if (same(now, after)) {
-      out.push({ path, before: now, after: before });
-      continue;
-    }
-    if (!isFile(now) || !isFile(before) || !isFile(after)) {
-      conflicts.push({ path, reason: now ? 'created or replaced since' : 'deleted since' });
-      continue;
-    }
-    const [ours, base, theirs] = await Promise.all([now, after, before].map((v) => store.content(v)));
-    const mode = now.mode === after.mode ? before.mode : now.mode;
-    const merged = await store.mergeFile(ours!, base!, theirs!);
-    if (merged) out.push({ path, before: now, after: { mode, oid: await store.addContent(merged) } });
-    else conflicts.push({ path, reason: 'changed at the same place since' });
+    if (same(now, change.before)) continue;
+    const undone =
+      steps === null
+        ? { conflict: 'a command of another session may have changed it' }
+        : await withoutSteps(store, now, steps);
+    if ('conflict' in undone) conflicts.push({ path, reason: undone.conflict });
+    else if (!same(now, undone.version)) out.push({ path, before: now, after: undone.version });
   }
   return out;
+}
+
+type Undone = { version: FileVersion | null } | { conflict: string };
+
+/** The last step is undone first. */
+async function withoutSteps(
+  store: SnapshotStore,
+  now: FileVersion | null,
+  steps: readonly FileChange[],
+): Promise<Undone> {
+  let at = now;
+  for (const { before, after } of steps.toReversed()) {
+    if (same(at, before)) continue;
+    if (same(at, after)) {
+      at = before;
+      continue;
+    }
+    if (!isFile(at) || !isFile(before) || !isFile(after))
+      return { conflict: at ? 'created or replaced since' : 'deleted since' };
+    const [ours, base, theirs] = await Promise.all([at, after, before].map((version) => store.content(version)));
+    const merged = await store.mergeFile(ours!, base!, theirs!);
+    if (!merged) return { conflict: 'changed at the same place since' };
+    at = { mode: at.mode === after.mode ? before.mode : at.mode, oid: await store.addContent(merged) };
+  }
+  return { version: at };
 }

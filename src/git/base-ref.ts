@@ -1,6 +1,6 @@
 import { CheckpointsError } from '../core/errors';
-import type { Checkpoint } from '../core/model';
-import type { Call, CaptureFacts, CaptureRequest, Previous } from '../core/ports';
+import type { Call, Checkpoint } from '../core/model';
+import type { CaptureFacts, CaptureRequest, Previous } from '../core/ports';
 import { baseMessage, decodeBase, emptyBase, type Base, type BaseState } from './base';
 import type { ObjectReader } from './object-reader';
 import type { PackWriter } from './pack-writer';
@@ -96,8 +96,11 @@ function nextCalls(calls: Call[], moment: CaptureRequest['moment']): Call[] {
   const { session, call, turn } = moment;
   const others = turn === null ? calls : calls.filter((one) => one.session !== session);
   if (!call) return others;
-  // What a command did is in this snapshot; what was named may still be written by calls that run side by side.
-  return [...others.filter(({ paths }) => paths.length > 0), { ...call, session }].slice(-callsKept);
+  // Calls run side by side: what was named may still be written, and a command goes on until the session's next one at least.
+  const isOver = (one: Call): boolean =>
+    one.session === session &&
+    (one.paths.length + call.paths.length === 0 || (one.callId !== null && one.callId === call.callId));
+  return [...others.filter((one) => !isOver(one)), { ...call, session }].slice(-callsKept);
 }
 
 export function previousFrom(record: Checkpoint): Previous {

@@ -1,5 +1,5 @@
-import type { GitFacet } from '../core/model';
-import type { Call, Previous } from '../core/ports';
+import type { Call, GitFacet } from '../core/model';
+import type { Previous } from '../core/ports';
 import { parseCommit } from './records';
 
 /**

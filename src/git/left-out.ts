@@ -1,3 +1,4 @@
+import { names } from '../core/attribution';
 import type { Config } from '../core/config';
 import type { Checkpoint } from '../core/model';
 import type { FileVersion } from '../core/ports';
@@ -51,8 +52,9 @@ export class LeftOut {
         const version = await this.parts.trees.lookup(point.files.tree, path);
         if (!version) continue;
         open.delete(path);
-        // Captured before the call that names it; else the agent made it.
-        if (point.trigger === 'tool' && point.cause?.paths.includes(path)) out.set(path, version);
+        // Captured before the first call that names it; else the agent made it.
+        const isFirst = point.files.calls?.some((call) => names(call, path)) !== true;
+        if (isFirst && point.trigger === 'tool' && point.cause?.paths.includes(path)) out.set(path, version);
       }
       if (open.size === 0) break;
     }

@@ -156,7 +156,8 @@ export class Snapshots {
     for (const path of forcedBefore)
       if (read.leaves.get(path) && !seen.has(path) && !(found.base && (await this.trees.lookup(found.base, path))))
         forced.push(path);
-    for (const path of base?.forced ?? []) if (!forced.includes(path) && read.leaves.get(path)) forced.push(path);
+    // One that is gone may come back, by an undo for instance: it still belongs to the workspace.
+    for (const path of base?.forced ?? []) if (!forced.includes(path)) forced.push(path);
 
     const partial = [...read.partial, ...unreadable];
     const must = !known && base !== null && unnamed.some((path) => read.leaves.get(path) && !seen.has(path));

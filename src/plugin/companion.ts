@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { destinationOf } from '../backup/destination';
 import { BackedUpConversations } from '../backup/stored-sessions';
@@ -143,11 +143,13 @@ export function offeredTools(directory: string, reporter: Reporter): Config['too
 }
 
 function offeredIn(directory: string, home: string): Config['tools'] {
-  const above: string[] = [directory];
-  for (let at = directory; dirname(at) !== at;) above.push((at = dirname(at)));
+  // A project opened through a link has the settings of the one it leads to.
+  const real = existsSync(directory) ? realpathSync.native(directory) : directory;
+  const above: string[] = [real];
+  for (let at = real; dirname(at) !== at;) above.push((at = dirname(at)));
   const root =
     above.find((folder) => existsSync(join(workspaceFolder(home, folder), 'workspace.json'))) ??
     above.find((folder) => existsSync(join(folder, '.git'))) ??
-    directory;
+    real;
   return loadConfig(root, workspaceFolder(home, root)).config.tools;
 }

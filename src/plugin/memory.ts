@@ -4,7 +4,7 @@ import { taskKey } from '../core/task';
 import type { AutomaticPoints } from './automatic';
 import type { Companion } from './companion';
 import type { Reporter } from './reporter';
-import type { SessionTracker } from './tracker';
+import type { Prompt, SessionTracker } from './tracker';
 
 /** The task's memory over a long session: saved every few prompts and at every compaction, and put into the summary. */
 export class TaskMemory {
@@ -22,7 +22,7 @@ export class TaskMemory {
   ) {}
 
   /** Every fifth user message saves again what there is; nothing is made up. */
-  async prompted(session: string): Promise<void> {
+  async prompted(session: string, prompt: Prompt): Promise<void> {
     await this.quietly('The task was not saved', async () => {
       const config = await this.companion.config();
       const every = config['task.autosaveEvery'];
@@ -33,7 +33,7 @@ export class TaskMemory {
       await this.points.inOrder(async () => {
         const { workspace, task } = await this.companion.open();
         const metadata = {};
-        const moment = await this.points.place(session, metadata, () => this.sessions.whenIdle(session, 0));
+        const moment = await this.points.place(session, metadata, () => this.sessions.afterPrompt(session, prompt));
         await task.autosave(workspace, 'interval', { ...moment, metadata });
       });
     });

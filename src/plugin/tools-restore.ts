@@ -131,7 +131,9 @@ function question({ target, paths }: Wanted, plan: RestorePlan): string {
       `continue in a new session with ${plan.conversation.messageCount} of ${plan.conversation.currentCount ?? '?'} messages`,
     );
   if (plan.scope.includes('task')) parts.push('restore the task');
-  const what = [...(paths ?? []).map((path) => `${oneLine(path)} of `), `"${oneLine(target.title)}"`].join('');
+  // A turn is called after the prompt that it lies before.
+  const before = target.trigger === 'turn' && target.name === null ? 'before ' : '';
+  const what = [...(paths ?? []).map((path) => `${oneLine(path)} of `), `${before}"${oneLine(target.title)}"`].join('');
   return `Restore ${what}: ${parts.join(', ')}`;
 }
 

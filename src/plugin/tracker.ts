@@ -98,14 +98,15 @@ export class SessionTracker {
     const known = await this.read(session);
     const listed = known.messages.some(({ id }) => id === prompt.id);
     const anchor = listed ? anchorBefore(known.info, known.messages, prompt.id) : anchorNow(known.info, known.messages);
-    const turns = standingTurns(known.messages);
-    known.turn = {
-      ...turnOfPrompt(prompt, turnAt(turns, prompt.id)?.number ?? turns.length + 1),
-      // OpenCode 2 does not say it with the prompt: it is what the session was switched to.
-      model: prompt.model ?? known.info.model,
-      agent: prompt.agent ?? known.info.agent,
-    };
+    known.turn = turnBegun(known, prompt);
     return { session: anchor, turn: known.turn };
+  }
+
+  /** All there are, in the turn that the prompt began: OpenCode 2 lists it only when it is delivered. */
+  async afterPrompt(session: string, prompt: Prompt): Promise<Moment> {
+    const known = await this.read(session);
+    known.turn = turnBegun(known, prompt);
+    return { session: anchorNow(known.info, known.messages), turn: known.turn };
   }
 
   /** All that were finished before the running step. A sub-agent's call counts to the step of the session it works for. */
@@ -201,6 +202,16 @@ export function forgetOldest(map: Map<string, unknown>, limit: number): void {
 /** Without a number it is one that OpenCode did not tell. */
 export function turnOfPrompt({ id, text, model, agent }: Prompt, number = 0): TurnInfo {
   return { number, messageId: id, prompt: text.slice(0, 500), model, agent, cost: null, tokens: null };
+}
+
+function turnBegun({ info, messages }: Known, prompt: Prompt): TurnInfo {
+  const turns = standingTurns(messages);
+  return {
+    ...turnOfPrompt(prompt, turnAt(turns, prompt.id)?.number ?? turns.length + 1),
+    // OpenCode 2 does not say it with the prompt: it is what the session was switched to.
+    model: prompt.model ?? info.model,
+    agent: prompt.agent ?? info.agent,
+  };
 }
 
 /** Without those that the user took back: the next prompt has their number. */

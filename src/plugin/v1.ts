@@ -85,7 +85,7 @@ export function v1Hooks(input: V1Input): V1Hooks {
         reporter.failed('The session of a prompt is not known', error);
       }
       await points.turn(sessionID, prompt);
-      void memory.prompted(sessionID);
+      void memory.prompted(sessionID, prompt);
     },
     'tool.execute.before': (
       { tool, sessionID, callID }: { tool: string; sessionID: string; callID: string },

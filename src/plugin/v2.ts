@@ -181,7 +181,7 @@ class Prompts {
   private async point(session: string, prompt: Prompt): Promise<void> {
     this.delivered.delete(prompt.id);
     await this.points.turn(session, prompt);
-    void this.memory.prompted(session);
+    void this.memory.prompted(session, prompt);
   }
 }
 

@@ -70,7 +70,7 @@ export class Outgoing {
   private record(record: Checkpoint, tree: string): Checkpoint {
     const may = (path: string): boolean => this.exclusions.why(path) === null;
     const mayAll = (list: PathReason[]): PathReason[] => list.filter(({ path }) => may(path));
-    const { exclude: _patterns, ...files } = record.files;
+    const { exclude: _patterns, calls: _calls, ...files } = record.files;
     const { cause, restore } = record;
     const { edited: _ours, ...origin } = record.origin ?? this.own;
     return {

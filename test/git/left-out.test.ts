@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { SessionAnchor, TurnInfo } from '../../src/core/model';
+import { findOriginals } from '../../src/core/originals';
 import { sandbox, type Sandbox } from './rig';
 
 const session: SessionAnchor = { id: 'ses_1', messageId: null, messageCount: 0, title: 'one', parent: null };
@@ -119,6 +120,50 @@ describe('what was out when the checkpoint was made is not deleted by a restore'
     const result = await workspace.revertTurn(id);
     expect([result.restored, result.deleted]).toEqual([['.gitignore'], []]);
     expect(content(box, 'data/db')).toBe('precious');
+  });
+});
+
+describe('an ignored file that a tool named', () => {
+  /** One that was there before the turn, and one that the turn made; each is changed twice. */
+  const edited = async () => {
+    const box = sandbox();
+    box.write('.gitignore', 'out/\n');
+    box.write('out/had', 'precious');
+    const workspace = await box.open();
+    const { id } = await workspace.create({ trigger: 'turn', session, turn });
+    for (const [i, content] of ['first', 'second'].entries())
+      for (const path of ['out/had', 'out/made']) {
+        const cause = { tool: 'write', callId: `${path} ${i}`, paths: [path] };
+        await workspace.create({ trigger: 'tool', session, turn, cause, paths: [path], automatic: true });
+        box.write(path, content);
+      }
+    await workspace.create({ trigger: 'idle', session, turn, automatic: true });
+    return { box, workspace, id };
+  };
+
+  it('comes back as it was found by a revert of the turn, and goes only if the turn made it', async () => {
+    const { box, workspace, id } = await edited();
+    const { restored, deleted, conflicts } = await workspace.revertTurn(id);
+    expect([restored, deleted, conflicts]).toEqual([['out/had'], ['out/made'], []]);
+    expect(content(box, 'out/had')).toBe('precious');
+    // What the undo brings back still belongs to the workspace.
+    await workspace.undo();
+    expect(content(box, 'out/made')).toBe('second');
+    box.write('out/made', 'third');
+    const later = await workspace.create({ name: 'later' });
+    expect(Buffer.from(await workspace.cat(later.id, 'out/made')).toString()).toBe('third');
+  });
+
+  it('is told from one that the session made by a restore and by the first versions', async () => {
+    const { box, workspace, id } = await edited();
+    const { originals } = await findOriginals(workspace);
+    expect(originals.map(({ path, existed, size }) => [path, existed, size])).toEqual([
+      ['out/had', true, 8],
+      ['out/made', false, null],
+    ]);
+    const { restored, deleted } = await workspace.restore(id);
+    expect([restored, deleted]).toEqual([['out/had'], ['out/made']]);
+    expect(content(box, 'out/had')).toBe('precious');
   });
 });
 

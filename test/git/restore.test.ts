@@ -444,6 +444,64 @@ describe('revert-turn', () => {
     }
   });
 
+  it('leaves alone what another session did at the same time', async () => {
+    const box = sandbox();
+    const lines = Array.from({ length: 12 }, (_, i) => `line ${i}`);
+    const text = (changes: Record<number, string>): string => lines.map((line, i) => changes[i] ?? line).join('\n');
+    box.write('both.txt', text({}));
+    const workspace = await box.open();
+    const one = { session: session('ses_1'), turn: turn(1) };
+    const two = { session: session('ses_2'), turn: turn(1) };
+    const before = async (whose: typeof one, tool: string, ...paths: string[]): Promise<void> => {
+      const options = { ...whose, trigger: 'tool' as const, cause: { tool, callId: null, paths } };
+      await workspace.create({ ...options, automatic: true, ...(paths.length > 0 ? { paths } : {}) });
+    };
+    const first = await workspace.create({ ...one, trigger: 'turn' });
+    const second = await workspace.create({ ...two, trigger: 'turn' });
+    // The first call of a turn leaves no point: nothing has changed.
+    await before(two, 'write', 'second.txt');
+    box.write('second.txt', 'two');
+    await before(one, 'edit', 'both.txt');
+    box.write('both.txt', text({ 1: 'ONE' }));
+    await before(two, 'edit', 'both.txt');
+    box.write('both.txt', text({ 1: 'ONE', 6: 'TWO' }));
+    await before(one, 'edit', 'both.txt');
+    box.write('both.txt', text({ 1: 'ONE', 6: 'TWO', 11: 'ONE' }));
+    await before(two, 'bash');
+    await before(one, 'write', 'first.txt');
+    box.write('first.txt', 'one');
+    box.write('built.txt', 'two');
+    await workspace.create({ ...two, trigger: 'idle', automatic: true });
+    await workspace.create({ ...one, trigger: 'idle', automatic: true });
+
+    const { restored, deleted, conflicts } = await workspace.revertTurn(first.id);
+    expect({ restored, deleted, conflicts }).toEqual({ restored: ['both.txt'], deleted: ['first.txt'], conflicts: [] });
+    expect(readFileSync(join(box.root, 'both.txt'), 'utf8')).toBe(text({ 6: 'TWO' }));
+    await workspace.undo();
+    const other = await workspace.revertTurn(second.id);
+    expect([other.restored, other.deleted, other.conflicts]).toEqual([['both.txt'], ['built.txt', 'second.txt'], []]);
+    expect(readFileSync(join(box.root, 'both.txt'), 'utf8')).toBe(text({ 1: 'ONE', 11: 'ONE' }));
+  });
+
+  it('names what a command of either of two sessions may have changed, and leaves it', async () => {
+    const box = sandbox();
+    box.write('a.txt', 'old');
+    const workspace = await box.open();
+    const at = (id: string) => ({ session: session(id), turn: turn(1), automatic: true as const });
+    const cause = { tool: 'bash', callId: null, paths: [] };
+    const { id } = await workspace.create({ ...at('ses_1'), automatic: undefined, trigger: 'turn' });
+    await workspace.create({ ...at('ses_2'), trigger: 'turn' });
+    await workspace.create({ ...at('ses_2'), trigger: 'tool', cause });
+    await workspace.create({ ...at('ses_1'), trigger: 'tool', cause });
+    box.write('a.txt', 'by one of them');
+    await workspace.create({ ...at('ses_1'), trigger: 'idle' });
+    await workspace.create({ ...at('ses_2'), trigger: 'idle' });
+    const { restored, conflicts } = await workspace.revertTurn(id);
+    expect(restored).toEqual([]);
+    expect(conflicts).toEqual([{ path: 'a.txt', reason: 'a command of another session may have changed it' }]);
+    expect(readFileSync(join(box.root, 'a.txt'), 'utf8')).toBe('by one of them');
+  });
+
   it('undoes one turn, keeps what came after it, and reports conflicts', async () => {
     const box = sandbox();
     const lines = Array.from({ length: 12 }, (_, i) => `line ${i}`);

@@ -126,6 +126,20 @@ describe('automatic saves', () => {
     expect(again?.checkpoint).toMatchObject({ trigger: 'interval', task: { title: 'Mine', status: 'in_progress' } });
   });
 
+  it('say that nobody had saved anything only until somebody does', async () => {
+    const { workspace, task } = await open();
+    await task.autosave(workspace, 'compaction');
+    const made = await task.read();
+    expect((await task.autosave(workspace, 'compaction'))?.task).toEqual(made);
+    const { task: saved } = await task.save(workspace, { title: 'Mine' });
+    expect(saved).toEqual({ title: 'Mine', status: 'in_progress' });
+    await task.save(workspace, { summary: 'half way', notes: ['a note'] });
+    expect((await task.save(workspace, { status: 'blocked' })).task).toMatchObject({
+      summary: 'half way',
+      notes: ['a note'],
+    });
+  });
+
   it('any number of them never push out a named one', async () => {
     const { workspace, task, state } = await open();
     await task.save(workspace, { title: 'T' }, { name: 'good' });

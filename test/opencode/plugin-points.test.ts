@@ -168,6 +168,15 @@ describe.each(generations)('automatic checkpoints on OpenCode %s', (generation) 
       const again = points.find(({ session: anchor, cause }) => cause !== null && anchor?.messageCount === 2);
       expect(await rig.at(again, own)).toBe(own === 'one.txt' ? '1\n' : '2\n');
     }
+    const over = (all: Checkpoint[]): boolean =>
+      all.some(({ trigger, metadata }) => trigger === 'idle' || metadata['turnEnd']);
+    const [turn] = await rig.eventually(first, over, 'the end of the first one');
+    await rig.eventually(second, over, 'the end of the second one');
+    await rig.open(async (workspace) => {
+      const result = await workspace.revertTurn(turn?.id ?? '');
+      expect(result).toMatchObject({ restored: [], deleted: ['one.txt'], conflicts: [] });
+      await workspace.undo();
+    });
   });
 
   it('counts further turns, and honours the setting at once', async () => {

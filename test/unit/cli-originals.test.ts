@@ -75,6 +75,17 @@ describe('first versions', () => {
     expect(trace('t', ...steps)).toEqual({ b: 'c3', x: 'c3' });
   });
 
+  it('tell two sessions apart by calls that left no point', () => {
+    const calls = [{ session: 't', tool: 'write', callId: null, paths: ['b'] }];
+    const steps = [
+      step('c0', 'turn', 't'),
+      step('c1', 'turn', 's'),
+      { ...step('c2', 'tool', 's', ['a', 'b'], { names: ['c'] }), calls },
+    ];
+    expect(trace('s', ...steps)).toEqual({ a: 'c1' });
+    expect(trace('t', ...steps)).toEqual({ b: 'c1' });
+  });
+
   it('count a manual checkpoint in the middle of a turn to nobody', () => {
     expect(
       trace('s', step('c0', 'turn', 's'), step('c1', 'manual', null, ['a']), step('c2', 'idle', 's', ['b'])),

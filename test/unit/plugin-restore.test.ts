@@ -102,6 +102,18 @@ describe('the tool that goes back', () => {
     expect(asked[0]).toContain('write 1 and delete 1 files (1 with changes of your own)');
   });
 
+  it('says that a turn is gone back to before its prompt', async () => {
+    const turn = { number: 2, prompt: 'Fix it', model: null, agent: null, cost: null, tokens: null };
+    for (const [given, said] of [
+      [{ trigger: 'turn' as const, title: 'Fix it', name: null, turn }, 'Restore before "Fix it": '],
+      [{ trigger: 'turn' as const, title: 'good', name: 'good', turn }, 'Restore "good": '],
+    ] as const) {
+      const { asked, run } = rig(point(given));
+      await run({ scope: 'files' });
+      expect(asked[0]).toContain(said);
+    }
+  });
+
   it('gives the whole prompt of a turn back', async () => {
     const turn = { number: 2, prompt: longPrompt.slice(0, 500), model: null, agent: null, cost: null, tokens: null };
     const { opened, run } = rig(point({ trigger: 'turn', turn }));
