@@ -40,7 +40,7 @@ export async function openFor(
         root,
         async () => (await sessions(folder, root)).gateway(),
         backedUp,
-        async () => (await sessions(folder, root)).running(),
+        async () => (await sessions(folder, root)).allRunning(),
       );
     },
     sync: (parts) => new GitSync(parts),

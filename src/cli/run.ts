@@ -71,7 +71,7 @@ class Running implements Invocation {
           this.output.progress('Connecting to OpenCode…');
           return sessions.gateway();
         },
-        running: () => sessions.running(),
+        allRunning: () => sessions.allRunning(),
         close: () => sessions.close(),
       };
       this.opened.push(this.connection);

@@ -101,6 +101,8 @@ function serverAdvice({ details }: CheckpointsError): string | null {
     return 'Set OPENCODE_SERVER_PASSWORD to its password, or write it into the address: `http://opencode:PASSWORD@HOST:PORT`.';
   if (details?.['foreign'])
     return 'Look at the address in `--server`, OPENCODE_SERVER_URL or the setting opencode.serverUrl; `opencode serve` prints its own.';
+  if (details?.['unreadable'])
+    return 'Update OpenCode and opencode-checkpoints; where a proxy answers for the server, name the server itself with `--server URL`. Files need none: `--scope files`.';
   return null;
 }
 

@@ -8,8 +8,8 @@ import type { Globals } from './globals';
 /** OpenCode's server as the command line finds it: closed when the command is done. */
 export interface Sessions {
   gateway(): Promise<SessionGateway>;
-  /** One that runs already; starts nothing. */
-  running(): Promise<SessionGateway | null>;
+  /** Those that run already; starts nothing. */
+  allRunning(): Promise<SessionGateway[]>;
   close(): Promise<void>;
 }
 

@@ -153,7 +153,8 @@ export interface RestoreOptions extends PlanOptions {
   /** The session whose own agent goes back: it is at work by nature; others are refused all the same. */
   exempt?: string;
   signal?: AbortSignal;
-  onProgress?: (progress: { done: number; total: number }) => void;
+  /** `part`: the files are done, and the new session is being made. */
+  onProgress?: (progress: { done: number; total: number; part?: 'conversation' }) => void;
 }
 
 export interface Stats {

@@ -1,12 +1,15 @@
 import { anchorNow, counted } from './anchors';
+import { refuseCancelled } from './cancelling';
 import { discard } from './discard';
 import { CheckpointsError } from './errors';
-import { forkAt, locateAnchor, type ForkRequest } from './fork';
+import { forkAt, locateAnchor, type ForkOutcome, type ForkRequest } from './fork';
 import { originOf } from './lineage';
-import type { Checkpoint, ConversationPlan, SessionAnchor } from './model';
+import type { Checkpoint, ConversationPlan, RestoreResult, SessionAnchor } from './model';
 import { messageIdOf, stampOf, type StoredSession, type StoredSessions } from './session-document';
-import { isNote, notePrefix, type SessionGateway } from './sessions';
+import { isNote, notePrefix, type SessionGateway, type SessionInfo, type SessionMessage } from './sessions';
+import { asSentence } from './text';
 import { forkTitle } from './titles';
+import { promptTakenBack } from './turns';
 
 /** What a restore does with the conversation; a host that has no way to OpenCode has none. */
 export interface ConversationPort {
@@ -21,11 +24,16 @@ export interface ConversationPort {
   /** Those of these sessions that a running server works on; empty where none can be asked. */
   atWork(sessions: readonly string[]): Promise<ReadonlySet<string>>;
   /** The last step of a restore: it leaves the original session alone, and either the whole fork is there or none. */
-  fork(target: Checkpoint, done: RestoredFiles | null): Promise<{ id: string }>;
+  fork(target: Checkpoint, done: RestoredFiles | null, signal?: AbortSignal): Promise<NewSession>;
   /** A fork of a restore that died: the one it had made already, since `since`, else a new one. */
   resumeFork(target: Checkpoint, since: number, done: RestoredFiles | null): Promise<{ id: string }>;
   /** A session to be kept or sent elsewhere; null when it surely is as it was with this stamp. Throws `session-missing`. */
   exportSession(session: string, stamp: string | null): Promise<StoredSession | null>;
+}
+
+/** A fork that was made for a restore, with what there is to say about it. */
+export interface NewSession extends Pick<RestoreResult, 'prompt' | 'todosLost'> {
+  id: string;
 }
 
 /** What happened to the files before the conversation was forked; null when they were left out. */
@@ -44,23 +52,37 @@ export class GatewayConversation implements ConversationPort {
     private readonly gateway: () => Promise<SessionGateway>,
     /** Sessions that OpenCode does not have (yet, or any more). */
     private readonly stored: StoredSessions | null = null,
-    /** A server that runs already. */
-    private readonly running: () => Promise<SessionGateway | null> = () => Promise.resolve(null),
+    /** Servers that run already, the one in use first: where none is named there may be one of each generation. */
+    private readonly running: () => Promise<SessionGateway[]> = () => Promise.resolve([]),
   ) {}
 
   async plan(target: Checkpoint): Promise<ConversationPlan> {
     const anchor = anchorOf(target);
-    const gateway = await this.gateway();
-    try {
-      const { session, point, messages } = await locateAnchor(gateway, this.request(target));
-      const unfinished = (await gateway.busy(session)) === 'unfinished';
+    const { gateway, place, missing } = await this.look(target);
+    if (place) {
+      const unfinished = (await gateway.busy(place.session)) === 'unfinished';
+      const { session, point, messages } = place;
       const found = { session, messageCount: point.count, currentCount: counted(messages).length };
       return unfinished ? { ...found, unfinished } : found;
-    } catch (error) {
-      // It is brought in by the restore itself; whether that will work is known before.
-      await this.storedFor(target, gateway, error);
-      return { session: anchor.id, messageCount: anchor.messageCount, currentCount: null };
     }
+    // It is brought in by the restore itself; whether that will work is known before.
+    await this.storedFor(target, gateway, missing);
+    return { session: anchor.id, messageCount: anchor.messageCount, currentCount: null };
+  }
+
+  /** Where the checkpoint's messages are: on the server in use, unless only another one that runs has them. */
+  private async look(target: Checkpoint): Promise<Look> {
+    const gateway = await this.gateway();
+    const first = await lookOn(gateway, this.request(target));
+    if (first.place) return first;
+    const asked = [gateway];
+    for (const other of await this.running()) {
+      if (other.url === gateway.url) continue;
+      const there = await lookOn(other, this.request(target));
+      if (there.place) return there;
+      asked.push(other);
+    }
+    return { ...first, missing: nowhere(first.missing, asked) };
   }
 
   private request(target: Checkpoint): Pick<ForkRequest, 'anchor' | 'at' | 'byCount' | 'directory'> {
@@ -72,11 +94,14 @@ export class GatewayConversation implements ConversationPort {
     };
   }
 
-  /** The session that came with the checkpoint and has its messages; throws `error`, which says that OpenCode has not, when there is none. */
-  private async storedFor(target: Checkpoint, gateway: SessionGateway, error: unknown): Promise<StoredSession> {
-    const missing = CheckpointsError.is(error, 'session-missing') || CheckpointsError.is(error, 'message-missing');
-    const found = missing ? await this.stored?.read(target) : null;
-    if (!found) throw error;
+  /** The session that came with the checkpoint and has its messages; throws `missing`, which says that OpenCode has not, when there is none. */
+  private async storedFor(
+    target: Checkpoint,
+    gateway: SessionGateway,
+    missing: CheckpointsError,
+  ): Promise<StoredSession> {
+    const found = await this.stored?.read(target);
+    if (!found) throw missing;
     if (found.generation !== gateway.generation)
       throw new CheckpointsError(
         'not-supported',
@@ -84,7 +109,7 @@ export class GatewayConversation implements ConversationPort {
       );
     const { messageId } = anchorOf(target);
     if (messageId !== null && !found.document.messages.some((message) => messageIdOf(message) === messageId))
-      throw error;
+      throw missing;
     return found;
   }
 
@@ -99,16 +124,17 @@ export class GatewayConversation implements ConversationPort {
 
   async refuseBusy(target: Checkpoint, exempt?: string): Promise<void> {
     const { id } = anchorOf(target);
-    if (await isBusy(await this.gateway(), id)) refuse([id], exempt);
+    const gateway = await this.gateway();
+    const others = (await this.running()).filter(({ url }) => url !== gateway.url);
+    if (await anyBusy([gateway, ...others], id)) refuse([id], exempt);
   }
 
   async refuseAtWork(sessions: readonly string[], exempt?: string): Promise<void> {
     try {
-      const gateway = await this.running();
-      if (gateway === null) return;
-      const busy = [];
-      for (const id of sessions) if (await isBusy(gateway, id)) busy.push(id);
-      refuse([...new Set([...busy, ...(await gateway.working(this.directory))])], exempt);
+      const gateways = await this.running();
+      const asked = sessions.map(async (id) => ((await anyBusy(gateways, id)) ? [id] : []));
+      const working = gateways.map((gateway) => gateway.working(this.directory));
+      refuse([...new Set((await Promise.all([...asked, ...working])).flat())], exempt);
     } catch (error) {
       // Whoever cannot be asked forbids nothing: files can be restored without any OpenCode.
       if (!CheckpointsError.is(error) || CheckpointsError.is(error, 'session-busy')) throw error;
@@ -117,8 +143,8 @@ export class GatewayConversation implements ConversationPort {
 
   async anchorNow(session: string): Promise<SessionAnchor | null> {
     try {
-      const gateway = await this.running();
-      return gateway && anchorNow(await gateway.get(session), await gateway.messages(session));
+      const [having] = (await Promise.all((await this.running()).map((gateway) => wholeOf(gateway, session)))).flat();
+      return having ? anchorNow(having.info, having.messages) : null;
     } catch (error) {
       if (CheckpointsError.is(error)) return null;
       throw error;
@@ -126,42 +152,33 @@ export class GatewayConversation implements ConversationPort {
   }
 
   async atWork(sessions: readonly string[]): Promise<ReadonlySet<string>> {
-    const found = new Set<string>();
     try {
-      const gateway = sessions.length > 0 ? await this.running() : null;
-      for (const session of sessions) if (gateway && (await isBusy(gateway, session))) found.add(session);
+      const gateways = sessions.length > 0 ? await this.running() : [];
+      const asked = sessions.map(async (id) => ((await anyBusy(gateways, id)) ? [id] : []));
+      return new Set((await Promise.all(asked)).flat());
     } catch (error) {
       // Files can be looked at without any OpenCode.
       if (!CheckpointsError.is(error)) throw error;
+      return new Set();
     }
-    return found;
   }
 
-  async fork(target: Checkpoint, done: RestoredFiles | null): Promise<{ id: string }> {
-    const gateway = await this.gateway();
-    const about = { title: forkTitle(target), checkpoint: target.id, note: restoreNote(target, done) };
-    const request = this.request(target);
-    let error: unknown;
+  async fork(target: Checkpoint, done: RestoredFiles | null, signal?: AbortSignal): Promise<NewSession> {
+    const { gateway, place, missing } = await this.look(target);
+    refuseCancelled(signal);
+    const about = { title: forkTitle(target), checkpoint: target.id, note: restoreNote(target, done), signal };
+    const request = { ...this.request(target), ...about };
+    if (place) return newSession(target, await forkAt(gateway, request));
+    const anchor = await this.bringIn(target, gateway, await this.storedFor(target, gateway, missing));
     try {
-      await locateAnchor(gateway, request);
-    } catch (reason) {
-      error = reason;
-    }
-    if (error === undefined) {
-      const { session } = await forkAt(gateway, { ...request, ...about });
-      return { id: session.id };
-    }
-    const anchor = await this.bringIn(target, gateway, await this.storedFor(target, gateway, error));
-    try {
-      const { session } = await forkAt(gateway, { ...request, ...about, anchor });
-      return { id: session.id };
+      return newSession(target, await forkAt(gateway, { ...request, anchor }));
     } catch (reason) {
       return discard((id) => gateway.remove(id), anchor.id, reason);
     }
   }
 
   async resumeFork(target: Checkpoint, since: number, done: RestoredFiles | null): Promise<{ id: string }> {
-    const gateway = await this.gateway();
+    const { gateway } = await this.look(target);
     const made = (await gateway.list(this.directory)).find(
       (info) => originOf(info)?.checkpoint === target.id && info.createdAt >= since,
     );
@@ -187,6 +204,56 @@ export class GatewayConversation implements ConversationPort {
     const messageId = at < 0 ? null : ((await gateway.messages(copy.id))[at]?.id ?? null);
     return { ...anchor, id: copy.id, messageId };
   }
+}
+
+type Place = Awaited<ReturnType<typeof locateAnchor>>;
+
+type Look =
+  | { gateway: SessionGateway; place: Place; missing?: undefined }
+  | { gateway: SessionGateway; place: null; missing: CheckpointsError };
+
+async function lookOn(gateway: SessionGateway, request: Parameters<typeof locateAnchor>[1]): Promise<Look> {
+  try {
+    return { gateway, place: await locateAnchor(gateway, request) };
+  } catch (error) {
+    if (CheckpointsError.is(error, 'session-missing') || CheckpointsError.is(error, 'message-missing'))
+      return { gateway, place: null, missing: error };
+    throw error;
+  }
+}
+
+/** Which servers were asked: the right one may not be among them. */
+function nowhere(error: CheckpointsError, asked: readonly SessionGateway[]): CheckpointsError {
+  const { reason, message, details } = error;
+  const names = asked.map(({ version, url }) => `OpenCode ${version} at ${url}`).join(' and ');
+  return new CheckpointsError(reason, `${asSentence(message)} Asked: ${names}.`, { cause: error, details });
+}
+
+function newSession(target: Checkpoint, { session, rest, todos }: ForkOutcome): NewSession {
+  const prompt = promptTakenBack(target, rest);
+  return {
+    id: session.id,
+    ...(prompt === null ? {} : { prompt }),
+    ...(todos.lost > 0 ? { todosLost: todos.lost } : {}),
+  };
+}
+
+/** Nothing where the server does not have it. */
+async function wholeOf(
+  gateway: SessionGateway,
+  session: string,
+): Promise<Array<{ info: SessionInfo; messages: SessionMessage[] }>> {
+  try {
+    const [info, messages] = await Promise.all([gateway.get(session), gateway.messages(session)]);
+    return [{ info, messages }];
+  } catch (error) {
+    if (CheckpointsError.is(error, 'session-missing')) return [];
+    throw error;
+  }
+}
+
+async function anyBusy(gateways: readonly SessionGateway[], id: string): Promise<boolean> {
+  return (await Promise.all(gateways.map((gateway) => isBusy(gateway, id)))).includes(true);
 }
 
 async function isBusy(gateway: SessionGateway, id: string): Promise<boolean> {

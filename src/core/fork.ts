@@ -1,4 +1,5 @@
 import { anchorInFork, counted, forkPoint, messageAt, type ForkPoint } from './anchors';
+import { refuseCancelled } from './cancelling';
 import { discard } from './discard';
 import { CheckpointsError } from './errors';
 import { forksOf, originKey, type ForkOrigin } from './lineage';
@@ -13,12 +14,14 @@ export interface ForkRequest {
   at?: number;
   /** No message is named: the anchor's is the one that its count leads to. So other programs kept theirs. */
   byCount?: boolean;
-  /** Where forks of a session that is gone are looked for. */
+  /** Where the fork works, and where forks of a session that is gone are looked for. */
   directory: string;
   title: string;
   checkpoint: string | null;
   /** What the agent is told; begins with the prefix of notes. */
   note?: string;
+  /** Heeded between requests: one that is under way may have made the fork already, and then it has to be known to be deleted. */
+  signal?: AbortSignal;
 }
 
 export interface ForkOutcome {
@@ -28,6 +31,8 @@ export interface ForkOutcome {
   /** The session it was really made from: the anchor's own, or a fork of it that still has the messages. */
   origin: string;
   ids: ReadonlyMap<string, string>;
+  /** What the origin has beyond it. */
+  rest: SessionMessage[];
   todos: { carried: number; lost: number };
 }
 
@@ -60,6 +65,7 @@ export async function locateAnchor(
 export async function forkAt(gateway: SessionGateway, request: ForkRequest): Promise<ForkOutcome> {
   const { origin, fork } = await exactFork(gateway, request);
   try {
+    refuseCancelled(request.signal);
     const messages = counted(fork.messages);
     const lineageRecord: ForkOrigin = {
       self: fork.session.id,
@@ -69,13 +75,16 @@ export async function forkAt(gateway: SessionGateway, request: ForkRequest): Pro
       checkpoint: request.checkpoint,
     };
     await gateway.update(fork.session.id, { title: request.title, metadata: { [originKey]: lineageRecord } });
+    refuseCancelled(request.signal);
     const todos = await carryTodos(gateway, fork);
+    refuseCancelled(request.signal);
     if (request.note !== undefined) await gateway.note(fork.session.id, asNote(request.note));
     return {
       session: await gateway.get(fork.session.id),
       messageCount: messages.length,
       origin: origin.session,
       ids: fork.ids,
+      rest: restOf(origin),
       todos,
     };
   } catch (error) {
@@ -92,8 +101,9 @@ async function exactFork(
   attempts = 3,
 ): Promise<{ origin: Origin; fork: ForkedSession }> {
   const origin = await locateAnchor(gateway, request);
+  refuseCancelled(request.signal);
   try {
-    const fork = await gateway.fork(origin.session, origin.point.before);
+    const fork = await gateway.fork(origin.session, origin.point.before, request.directory);
     const count = counted(fork.messages).length;
     if (count === origin.point.count) return { origin, fork };
     const text = `The fork has ${count} messages instead of ${origin.point.count}`;
@@ -108,6 +118,10 @@ async function exactFork(
 
 function lastBelonging(origin: Origin, fork: ForkedSession): string | null {
   return origin.messages.findLast((message) => message.role !== 'other' && fork.ids.has(message.id))?.id ?? null;
+}
+
+function restOf({ point, messages }: Origin): SessionMessage[] {
+  return point.before === null ? [] : messages.slice(messages.findIndex(({ id }) => id === point.before));
 }
 
 /** A fork has no todos of its own in OpenCode 1; those of that moment are in its messages. */

@@ -1,5 +1,6 @@
 import type { PlanOptions, RestoreOptions } from './api';
 import type { Activity } from './activity';
+import { unlessCancelled } from './cancelling';
 import type { ConversationPort } from './conversation';
 import { CheckpointsError } from './errors';
 import { isWhole } from './files-facet';
@@ -108,7 +109,7 @@ export class GoingBack {
     const doing = operation === 'revert-turn' ? 'Reverting' : 'Restoring';
     return this.parts.activity.during(operation, `${doing} ${named.title}`, async () => {
       const task = (await this.parts.task?.read()) ?? null;
-      const session = await this.sessionNow(target);
+      const session = await unlessCancelled(this.sessionNow(target), job.options.signal);
       const result = await this.parts.restorer.run({
         ...job,
         compose: (facts) => this.safetyRecord(operation, target, facts, { task, session }),

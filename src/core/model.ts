@@ -203,6 +203,10 @@ export interface RestoreResult {
   kept: PathReason[];
   skipped: PathReason[];
   session: { id: string } | null;
+  /** Of a fork before a prompt: all of its text, to be edited and sent again. */
+  prompt?: string;
+  /** So many todos belong to the new session and could not be written there. */
+  todosLost?: number;
   /** Of an undo: the session that the restore had made. It stays. */
   fork?: { id: string };
   /** The safety checkpoint that `undo` goes back to. */

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { RestoreOptions, WorkspaceApi } from './api';
 import { hasAllPaths, usersChanges } from './attribution';
+import { unlessCancelled } from './cancelling';
 import type { ConversationPort } from './conversation';
 import { CheckpointsError } from './errors';
 import { hasFiles, isWhole } from './files-facet';
@@ -259,9 +260,10 @@ export class Restorer {
   async run(job: RestoreJob): Promise<RestoreResult> {
     this.check(job);
     // What can be known beforehand is known before any file is touched.
-    if (job.scope.includes('conversation')) await this.talk().plan(job.target);
-    await this.refuseAtWork(job);
-    return this.store.exclusively(job.operation, lockWaitMs, job.options.signal, () => this.runAlone(job));
+    const { signal } = job.options;
+    if (job.scope.includes('conversation')) await unlessCancelled(this.talk().plan(job.target), signal);
+    await unlessCancelled(this.refuseAtWork(job), signal);
+    return this.store.exclusively(job.operation, lockWaitMs, signal, () => this.runAlone(job));
   }
 
   /** Throws `session-busy`: an agent at work would change the files again meanwhile. */
@@ -369,9 +371,10 @@ export class Restorer {
           await this.task?.replace(target.task);
           this.store.closeJournal();
         }
-        return scope.includes('conversation')
-          ? this.talk().fork(target, scope.includes('files') ? result : null)
-          : null;
+        if (!scope.includes('conversation')) return null;
+        const { length } = planned.changes;
+        options.onProgress?.({ done: length, total: length, part: 'conversation' });
+        return this.talk().fork(target, scope.includes('files') ? result : null, options.signal);
       },
       async () => {
         const touched = new Set([...result.restored, ...result.deleted]);
@@ -403,7 +406,9 @@ export class Restorer {
       deleted: result.deleted,
       kept: reasons(kept),
       skipped: [...reasons(skipped), ...result.skipped],
-      session,
+      session: session && { id: session.id },
+      ...(session?.prompt === undefined ? {} : { prompt: session.prompt }),
+      ...(session?.todosLost ? { todosLost: session.todosLost } : {}),
       undo: safety.id,
     };
   }

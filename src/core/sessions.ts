@@ -182,9 +182,10 @@ export interface SessionGateway {
   messages(session: string): Promise<SessionMessage[]>;
   /**
    * A copy of everything before a message, or of everything when that is null. Throws `message-missing` for an unknown
-   * one, and `fork-mismatch` (the wrong copy is deleted) when the copy does not hold exactly that.
+   * one, and `fork-mismatch` (the wrong copy is deleted) when the copy does not hold exactly that. It works where its
+   * origin does, unless that is not in the given folder: then in that one.
    */
-  fork(session: string, before: string | null): Promise<ForkedSession>;
+  fork(session: string, before: string | null, directory?: string): Promise<ForkedSession>;
   busy(session: string): Promise<BusyState>;
   /** Those that this server works on in this folder or below it; not sub-agents, which stop with their parents. */
   working(directory: string): Promise<string[]>;

@@ -103,6 +103,15 @@ export function turnInfo(turn: Turn): TurnInfo {
   };
 }
 
+/** The prompt before which a turn's point lies, found in what came after it: the record has only its beginning. */
+export function promptTakenBack(
+  { trigger, turn }: Pick<Checkpoint, 'trigger' | 'turn'>,
+  after: readonly SessionMessage[],
+): string | null {
+  if (trigger !== 'turn' || turn === null) return null;
+  return after.find(({ role, text }) => role === 'user' && text.startsWith(turn.prompt))?.text ?? turn.prompt;
+}
+
 /** The list of todos as it was after these messages; null when none was ever made. */
 export function todosAfter(messages: readonly SessionMessage[]): Todo[] | null {
   for (const message of messages.toReversed())

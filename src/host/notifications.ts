@@ -182,6 +182,13 @@ const serverAdvice = ({ details }: CheckpointsError): Advice | null => {
     };
   if (details?.['foreign'])
     return { sentence: 'This is not an OpenCode server.', wayOut: 'Check its address.', action: serverUrl };
+  if (details?.['unreadable'])
+    return {
+      sentence: 'The OpenCode server gave an answer that cannot be read.',
+      wayOut:
+        'Files and task can be restored without it. Update OpenCode and this extension; where something stands between them, name the server itself.',
+      action: serverUrl,
+    };
   return null;
 };
 

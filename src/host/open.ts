@@ -61,7 +61,7 @@ export const workspaceOpener = (extension: vscode.Uri, log: vscode.LogOutputChan
           root,
           () => sessions.gateway(),
           backedUp,
-          () => sessions.running(),
+          () => sessions.allRunning(),
         );
       },
       sync: (parts) => new GitSync(parts),

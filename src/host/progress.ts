@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import { CheckpointsError } from '../core/errors';
+import { unlessCancelled } from '../core/cancelling';
 import { views } from './ids';
 
 export interface Step {
@@ -64,12 +64,7 @@ export const withCancel = async <T>(
 
 /** For what only reads: cancelling stops the waiting, and what still runs has no effect. */
 export const withPatience = <T>(title: string, work: () => Promise<T>): Promise<T> =>
-  withCancel(title, ({ signal }) => {
-    const cancelled = new Promise<never>((_, reject) =>
-      signal.addEventListener('abort', () => reject(new CheckpointsError('cancelled', ''))),
-    );
-    return Promise.race([work(), cancelled]);
-  });
+  withCancel(title, ({ signal }) => unlessCancelled(work(), signal));
 
 /** For what must not stop half way. */
 export const withProgress = <T>(title: string, work: () => Promise<T>): Promise<T> => withCancel(title, work, false);

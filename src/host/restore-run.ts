@@ -47,9 +47,12 @@ export const runRestore = async (job: RestoreJob, { log, show }: RestoreTools): 
 
 const attempt = async (job: RestoreJob, allowed: RestoreOptions): Promise<RestoreResult | undefined> => {
   try {
-    return await withCancel(job.title, ({ signal, report: onProgress }) =>
-      job.operation({ ...job.options, ...allowed, signal, onProgress }),
-    );
+    return await withCancel(job.title, ({ signal, report: show }) => {
+      // Copying a long conversation takes longer than the files.
+      const onProgress: RestoreOptions['onProgress'] = ({ done, total, part }) =>
+        show(part === undefined ? { done, total } : { done: 0, total: null, what: 'making the new session' });
+      return job.operation({ ...job.options, ...allowed, signal, onProgress });
+    });
   } catch (error) {
     const more = await permission(job, error, allowed);
     if (more === undefined) throw error;
@@ -114,14 +117,14 @@ const report = async (
   const text = resultText(done, result, options.scope);
   const changed = result.restored.length + result.deleted.length > 0;
   const again = done === 'Undone' ? 'Redo' : 'Undo';
-  const troubled = result.skipped.length + (result.conflicts?.length ?? 0) > 0;
-  // The fork stands before the prompt: it can be edited and sent again.
-  const prompt = result.session !== null && target?.trigger === 'turn' ? target.turn?.prompt : undefined;
+  const detailed = result.skipped.length + (result.conflicts?.length ?? 0) > 0;
+  const troubled = detailed || result.todosLost !== undefined;
+  const { prompt } = result;
   const buttons = [
     // A fork leaves everything as it was: there is nothing to take back.
     ...(result.undo === null || done === 'Forked' ? [] : [again]),
     ...(changed && result.undo !== null ? ['Show Changes'] : []),
-    ...(troubled ? ['Show Details'] : []),
+    ...(detailed ? ['Show Details'] : []),
     ...(result.session === null ? [] : ['Open Session']),
     ...(prompt === undefined ? [] : ['Copy Prompt']),
   ];

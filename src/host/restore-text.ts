@@ -109,8 +109,12 @@ export const resultText = (done: Done, result: RestoreResult, scope: readonly Re
     result.session !== null ? 'new session made' : '',
     result.fork !== undefined ? 'its session stays' : '',
   ].filter((part) => part !== '');
-  return `${done}: ${parts.length === 0 ? 'nothing had to be changed' : parts.join(', ')}.`;
+  const text = `${done}: ${parts.length === 0 ? 'nothing had to be changed' : parts.join(', ')}.`;
+  return result.todosLost === undefined ? text : `${text} ${todosText(result.todosLost)}`;
 };
+
+const todosText = (lost: number): string =>
+  `${lost === 1 ? 'Its todo' : `Its ${lost} todos`} could not be carried over: OpenCode 1 writes todos only through its own program, on the data of the server. Is it on the PATH, or named in the setting opencode.path?`;
 
 /** What became of a restore whose process had died in the middle. */
 export const recoveredText = ({ outcome, restored, deleted, kept }: RecoveryReport): string => {

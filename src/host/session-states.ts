@@ -80,7 +80,7 @@ export class SessionStates implements vscode.Disposable {
     return facts === undefined ? [] : [...withForks(ids, facts)].flatMap((id) => known(id, facts));
   }
 
-  /** Why the server that the settings name cannot be asked; null when nothing is wrong. */
+  /** Why the server cannot be asked; null when nothing is wrong. */
   problemOf(root: Root): string | null {
     return this.problems.get(root) ?? null;
   }
@@ -111,10 +111,12 @@ export class SessionStates implements vscode.Disposable {
     const before = this.problemOf(root);
     try {
       const gateway = await root.sessions.running();
+      // One whose answers cannot be read is of no use: better said now than lost again every few seconds.
+      await gateway?.list(root.api.root);
       this.problems.delete(root);
       return gateway;
     } catch (error) {
-      // Only a server that was named must answer; that it does not is worth a word where sessions are shown.
+      // A server that was named must answer, and one that answers must be understood; that it does not is worth a word where sessions are shown.
       if (!CheckpointsError.is(error)) throw error;
       this.problems.set(root, explain(error));
       return null;
@@ -190,9 +192,11 @@ export class SessionStates implements vscode.Disposable {
         if ((await gateway.busy(id)) === 'busy') followed.busy.add(id);
     followed.askBusy = false;
     const unknown = [...ids].filter((id) => !sessions.has(id) && !asked.has(id)).slice(0, askedForMissing);
+    // The other generation's server may have what this one has not: that is not gone.
+    const others = unknown.length === 0 ? [] : await othersBeside(root, gateway);
     for (const id of unknown) {
       asked.add(id);
-      if (await sessionExists(gateway, id)) missing.delete(id);
+      if (await onAny([gateway, ...others], id)) missing.delete(id);
       else missing.add(id);
     }
     if (!followed.controller.signal.aborted && snapshot(followed) !== before) this.changed.fire();
@@ -216,6 +220,14 @@ export class SessionStates implements vscode.Disposable {
     this.unfollow(root);
   }
 }
+
+const othersBeside = async (root: Root, { url }: SessionGateway): Promise<SessionGateway[]> =>
+  (await root.sessions.allRunning()).filter((other) => other.url !== url);
+
+const onAny = async (gateways: readonly SessionGateway[], id: string): Promise<boolean> => {
+  for (const gateway of gateways) if (await sessionExists(gateway, id)) return true;
+  return false;
+};
 
 /** These, and what was forked from them: a fork is shown before it has a checkpoint of its own. */
 const withForks = (ids: ReadonlySet<string>, { sessions, links }: Facts): Set<string> => {

@@ -31,9 +31,17 @@ export class Sessions {
 
   /** A server that runs already, ours or another's; null when there is none. Starts nothing; throws when a named one is silent. */
   async running(): Promise<SessionGateway | null> {
-    if (!vscode.workspace.isTrusted) return null;
-    // One that was not needed before is not kept.
-    return (await (this.fitting() ?? this.load(this.options()))).running();
+    return vscode.workspace.isTrusted ? (await this.looker()).running() : null;
+  }
+
+  /** All of them, the one in use first: where none is named there may be one of each generation. */
+  async allRunning(): Promise<SessionGateway[]> {
+    return vscode.workspace.isTrusted ? (await this.looker()).allRunning() : [];
+  }
+
+  /** One that was not needed before is not kept. */
+  private looker(): Promise<Connector> {
+    return this.fitting() ?? this.load(this.options());
   }
 
   /** A server that somebody else runs, and that has not loaded the plugin, which may be `installed`; null when there is none. Starts nothing. */

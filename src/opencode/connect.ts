@@ -1,7 +1,8 @@
 import { CheckpointsError } from '../core/errors';
+import { sessionExists } from '../core/session-exists';
 import type { SessionGateway } from '../core/sessions';
 import { findBinary } from './binary';
-import { findServer, type DiscoveryOptions, type FoundServer, type ServerSource } from './discovery';
+import { findServer, runningServers, type DiscoveryOptions, type FoundServer, type ServerSource } from './discovery';
 import { probe } from './probe';
 import { OwnServer } from './server';
 import { terminalFor, type TerminalCommand } from './terminal';
@@ -65,12 +66,28 @@ export class Connector {
     return server && gatewayFor(server, this.options);
   }
 
-  /** The command that shows a session of this server in a terminal. */
+  /** Every server that runs already, the one in use first. Where none was named there may be one of each generation. */
+  async allRunning(): Promise<SessionGateway[]> {
+    return (await this.everyServer()).map(({ gateway }) => gateway);
+  }
+
+  /** The command that shows a session in a terminal, of whichever server has it. */
   async terminal(session: string, directory: string): Promise<TerminalCommand> {
     await this.gateway();
-    if (!this.current) throw new CheckpointsError('server-unreachable', 'No OpenCode server is running');
+    const servers = await this.everyServer();
     const { opencodePath: path, env } = this.options;
-    return terminalFor(this.current.server, session, directory, { path, env });
+    for (const { gateway, server } of servers)
+      if (servers.length === 1 || (await sessionExists(gateway, session)))
+        return terminalFor(server, session, directory, { path, env });
+    throw new CheckpointsError('session-missing', `No server that runs here has the session ${session}`);
+  }
+
+  private async everyServer(): Promise<Array<{ gateway: SessionGateway; server: FoundServer }>> {
+    const inUse = await this.inUse();
+    const found = inUse && this.current ? [{ gateway: inUse, server: this.current.server }] : [];
+    for await (const server of runningServers(this.options, inUse?.url))
+      found.push({ gateway: gatewayFor(server, this.options), server });
+    return found;
   }
 
   /** Stops the server if it is ours. */
@@ -85,6 +102,7 @@ export class Connector {
     const server = (await findServer(this.options)) ?? (await this.ownServer());
     const gateway = gatewayFor(server, this.options);
     this.current = { gateway, server, seenAt: Date.now() };
+    this.options.log?.(`OpenCode ${server.version} at ${server.endpoint.url} is used: ${sourceNames[server.source]}`);
     return gateway;
   }
 
@@ -101,6 +119,14 @@ export class Connector {
     return { source: 'own', ...(await this.own.ensure()) };
   }
 }
+
+const sourceNames: Record<ServerSource, string> = {
+  setting: 'the settings name it',
+  environment: 'the environment names it',
+  terminal: 'a terminal of this window runs it',
+  service: "it is OpenCode 2's background service",
+  own: 'it was started for this',
+};
 
 /** The gateway to a server whose generation is known. */
 export function gatewayFor(

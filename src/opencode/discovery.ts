@@ -25,18 +25,26 @@ export interface DiscoveryOptions {
   log?: (line: string) => void;
 }
 
-/**
- * A server that somebody else runs; null when there is none. One that was named must answer: to go on with another
- * would look for sessions in the wrong place.
- */
+/** The first of them; null when there is none. */
 export async function findServer(options: DiscoveryOptions): Promise<FoundServer | null> {
+  for await (const server of runningServers(options)) return server;
+  return null;
+}
+
+/**
+ * Servers that somebody else runs, the one to take first. One that was named must answer, and is the only one: to go on with another
+ * would look for sessions in the wrong place. `known` is not asked whether it is there.
+ */
+export async function* runningServers(options: DiscoveryOptions, known?: string): AsyncGenerator<FoundServer> {
   const { env = process.env, log } = options;
   const password = env['OPENCODE_SERVER_PASSWORD'] || env['OPENCODE_PASSWORD'] || null;
   const named = options.serverUrl || env['OPENCODE_SERVER_URL'];
   if (named) {
     const target = endpoint(named, password);
+    if (target.url === known) return;
     const source = options.serverUrl ? 'setting' : 'environment';
-    return { source, endpoint: target, ...requireOpenCode(await probe(target, options.probing), target.url) };
+    yield { source, endpoint: target, ...requireOpenCode(await probe(target, options.probing), target.url) };
+    return;
   }
   const candidates: Array<{ source: ServerSource; endpoint: Endpoint }> = [];
   if (options.terminalPort !== undefined)
@@ -44,11 +52,11 @@ export async function findServer(options: DiscoveryOptions): Promise<FoundServer
   const service = await serviceEndpoint(env);
   if (service) candidates.push({ source: 'service', endpoint: service });
   for (const candidate of candidates) {
+    if (candidate.endpoint.url === known) continue;
     const result = await probe(candidate.endpoint, options.probing);
-    if (result.kind === 'opencode') return { ...candidate, generation: result.generation, version: result.version };
-    log?.(`the ${candidate.source} server at ${candidate.endpoint.url} cannot be used: ${result.kind}`);
+    if (result.kind === 'opencode') yield { ...candidate, generation: result.generation, version: result.version };
+    else log?.(`the ${candidate.source} server at ${candidate.endpoint.url} cannot be used: ${result.kind}`);
   }
-  return null;
 }
 
 /** OpenCode 2's background service writes down where it is while it runs. */

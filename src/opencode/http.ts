@@ -1,4 +1,5 @@
 import { CheckpointsError } from '../core/errors';
+import { isFields, isText, type Shape } from './shapes';
 
 /** Where a server is and how to speak to it. */
 export interface Endpoint {
@@ -46,8 +47,19 @@ const defaultTimeoutMs = 30_000;
 export class Http {
   constructor(readonly endpoint: Endpoint) {}
 
-  /** A JSON answer, or an error with a reason. */
-  async json<T>(method: string, path: string, options: RequestOptions = {}): Promise<T> {
+  /** An answer that can be read, or an error with a reason. */
+  async read<T>(shape: Shape<T>, method: string, path: string, options: RequestOptions = {}): Promise<T> {
+    const body = await this.json(method, path, options);
+    if (shape.fits(body)) return body;
+    throw new CheckpointsError(
+      'server-failed',
+      `${method} ${path}: the server at ${this.endpoint.url} did not answer with ${shape.what}`,
+      { details: { url: this.endpoint.url, unreadable: true } },
+    );
+  }
+
+  /** A JSON answer, whatever it says, or an error with a reason. */
+  async json(method: string, path: string, options: RequestOptions = {}): Promise<unknown> {
     const answer = await this.answer(method, path, options);
     if (answer.status >= 400) throw failure(this.endpoint, method, path, answer);
     // OpenCode's web interface answers every unknown path with a page and status 200.
@@ -55,7 +67,7 @@ export class Http {
       throw new CheckpointsError('server-failed', `${method} ${path}: the server did not answer with JSON`, {
         details: { url: this.endpoint.url, status: answer.status },
       });
-    return answer.body as T;
+    return answer.body;
   }
 
   async answer(method: string, path: string, options: RequestOptions = {}): Promise<Answer> {
@@ -134,18 +146,12 @@ function classify(error: unknown, { url }: Endpoint, timeout: AbortSignal, calle
   return new CheckpointsError('server-unreachable', `No server answers at ${url}`, { cause: error, details });
 }
 
-/** OpenCode's errors come as `{name, data: {message}}` and as `{_tag, message}`. */
-interface ErrorBody {
-  name?: string;
-  _tag?: string;
-  message?: string;
-  data?: { message?: string };
-}
-
 function failure({ url }: Endpoint, method: string, path: string, answer: Answer): CheckpointsError {
-  const body = answer.json ? (answer.body as ErrorBody) : {};
-  const tag = body._tag ?? body.name ?? '';
-  const message = body.data?.message ?? body.message ?? '';
+  // OpenCode's errors come as `{name, data: {message}}` and as `{_tag, message}`.
+  const body = isFields(answer.body) ? answer.body : {};
+  const data = isFields(body['data']) ? body['data'] : {};
+  const tag = [body['_tag'], body['name']].find(isText) ?? '';
+  const message = [data['message'], body['message']].find(isText) ?? '';
   const details = { url, status: answer.status, tag };
   if (answer.status === 401) {
     const text = `The server at ${url} wants another password`;

@@ -1,5 +1,6 @@
 import { Http, type Endpoint } from './http';
 import type { Generation } from '../core/sessions';
+import { isAbsentOr, isFields, isText, listOf, shape, texts, type Shape } from './shapes';
 import { waitUntil } from './waiting';
 import { CheckpointsError } from '../core/errors';
 
@@ -36,11 +37,16 @@ export async function pluginLoaded(
 /** OpenCode 1 has no list of plugins, but of what they bring. */
 async function loadedByV1(http: Http, root: string): Promise<boolean> {
   const query = { directory: root };
-  const tools = await http.json<string[]>('GET', '/experimental/tool/ids', { query, timeoutMs: 120_000 });
+  const tools = await http.read(texts, 'GET', '/experimental/tool/ids', { query, timeoutMs: 120_000 });
   if (tools.includes('checkpoint_list')) return true;
-  const commands = await http.json<Array<{ name: string; description?: string }>>('GET', '/command', { query });
+  const commands = await http.read(commandList, 'GET', '/command', { query });
   return commands.some(({ name, description }) => name === 'rewind' && description?.includes('checkpoint') === true);
 }
+
+const commandList: Shape<Array<{ name: string; description?: string | null }>> = listOf(
+  'a list of commands',
+  shape('a command', (raw) => isFields(raw) && isText(raw['name']) && isAbsentOr(raw['description'], isText)),
+);
 
 interface V2Plugin {
   id?: string;
@@ -48,9 +54,14 @@ interface V2Plugin {
   state?: { status: string; error?: unknown };
 }
 
+const pluginList: Shape<{ data: V2Plugin[] }> = shape(
+  'a list of plugins',
+  (raw) => isFields(raw) && Array.isArray(raw['data']) && raw['data'].every(isFields),
+);
+
 async function askV2(http: Http, root: string): Promise<LoadedState> {
   const query = { 'location[directory]': root };
-  const { data } = await http.json<{ data: V2Plugin[] }>('GET', '/api/plugin', { query });
+  const { data } = await http.read(pluginList, 'GET', '/api/plugin', { query });
   const own = data.find((plugin) => plugin.id === id || plugin.source?.path?.endsWith(`${id}.js`) === true);
   if (!own) return { loaded: false, error: null };
   if (own.state?.status === 'active') return { loaded: true, error: null };

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { CheckpointsError } from '../core/errors';
 import type { Generation } from '../core/sessions';
 import { Http, type Answer, type Endpoint } from './http';
@@ -21,16 +22,33 @@ const patience = [2000, 5000, 10_000] as const;
 
 /**
  * Tells the generations apart. Status alone says nothing (both answer unknown paths with their web page), and OpenCode 1
- * has parts of 2's interface inside: only these two documents, as JSON, are an answer.
+ * has parts of 2's interface inside: only these two documents, as JSON, are an answer. An attempt goes on while the next ones are
+ * made: a server that is slow answers the first of them, one that lost it a later one.
  */
 export async function probe(endpoint: Endpoint, options: ProbeOptions = {}): Promise<Probe> {
   const http = new Http(endpoint);
-  let last: Probe = { kind: 'other' };
-  for (const timeoutMs of options.timeoutsMs ?? patience) {
-    last = await attempt(http, timeoutMs, options.signal);
-    if (last.kind !== 'unreachable' || !CheckpointsError.is(last.cause, 'timeout')) return last;
+  const limits = options.timeoutsMs ?? patience;
+  const whole = limits.reduce((sum, limit) => sum + limit, 0);
+  const found = new AbortController();
+  const signal = AbortSignal.any([found.signal, ...(options.signal ? [options.signal] : [])]);
+  let begins = 0;
+  const attempts = limits.map(async (limit, number) => {
+    const at = begins;
+    begins += limit;
+    if (number > 0) await pause(at, undefined, { signal });
+    const result = await attempt(http, whole - at, signal);
+    if (result.kind === 'unreachable' && CheckpointsError.is(result.cause, 'timeout')) throw result.cause;
+    return result;
+  });
+  try {
+    return await Promise.any(attempts);
+  } catch (error) {
+    const [cause] = error instanceof AggregateError ? (error.errors as unknown[]) : [error];
+    if (CheckpointsError.is(cause, 'timeout')) return { kind: 'unreachable', cause };
+    throw cause;
+  } finally {
+    found.abort();
   }
-  return last;
 }
 
 async function attempt(http: Http, timeoutMs: number, signal?: AbortSignal): Promise<Probe> {

@@ -1,3 +1,4 @@
+import { CheckpointsError } from '../core/errors';
 import { findBinary, type BinaryOptions } from './binary';
 import type { FoundServer } from './discovery';
 
@@ -11,13 +12,19 @@ export interface TerminalCommand {
 
 /** Shows one session of a running server. */
 export async function terminalFor(
-  server: Pick<FoundServer, 'endpoint' | 'generation'>,
+  server: Pick<FoundServer, 'endpoint' | 'generation' | 'version'>,
   session: string,
   directory: string,
   options: BinaryOptions,
 ): Promise<TerminalCommand> {
   const { url, username, password } = server.endpoint;
-  const { path } = await findBinary(options);
+  const { path, version, generation } = await findBinary(options);
+  if (generation !== server.generation)
+    throw new CheckpointsError(
+      'not-supported',
+      `The session is in OpenCode ${server.version} at ${url}, and ${path} is OpenCode ${version}, which cannot show it. Open it in OpenCode ${server.generation.slice(1)}: its id is ${session}`,
+      { details: { session, url, path } },
+    );
   const args =
     server.generation === 'v1'
       ? ['attach', url, '--session', session, '--dir', directory]

@@ -2,10 +2,21 @@ import { createHash } from 'node:crypto';
 import { CheckpointsError } from '../core/errors';
 import type { Generation, ImportOptions, SessionExport } from '../core/sessions';
 import { newIds, newSessionId } from '../core/session-ids';
+import { isFields, isText, shape, type Shape } from './shapes';
 import type { V1Message, V1Session } from './v1-normal';
 import type { V2Message, V2Session } from './v2-normal';
 
 /** Export documents: whose they are, what tells one state from the next, and copies of them under new ids. */
+
+export const exportedInfo: Shape<SessionExport['info']> = shape(
+  'a session',
+  (raw) => isFields(raw) && isText(raw['id']),
+);
+
+export const exportShape: Shape<SessionExport> = shape(
+  'an exported session',
+  (raw) => isFields(raw) && exportedInfo.fits(raw['info']) && Array.isArray(raw['messages']),
+);
 
 export function generationOf(document: SessionExport): Generation {
   return 'location' in document.info ? 'v2' : 'v1';

@@ -1,5 +1,6 @@
 import type { SessionInfo, SessionMessage, ToolCall, ToolStatus } from '../core/sessions';
 import { modelName, relativeTo, totalTokens, type RawTokens } from './normal';
+import { isAbsentOr, isFields, isListOf, isNumber, isText, shape, type Shape } from './shapes';
 
 /** OpenCode 1's documents, as far as they are read here, and their normal form. */
 
@@ -58,6 +59,37 @@ export interface V1Part {
     time?: { start?: number; end?: number };
   };
 }
+
+export const v1SessionShape: Shape<V1Session> = shape(
+  'a session',
+  (raw) =>
+    isFields(raw) &&
+    isText(raw['id']) &&
+    isText(raw['directory']) &&
+    isAbsentOr(raw['title'], isText) &&
+    isFields(raw['time']) &&
+    isNumber(raw['time']['created']) &&
+    isNumber(raw['time']['updated']),
+);
+
+export const v1MessageShape: Shape<V1Message> = shape(
+  'a message',
+  (raw) =>
+    isFields(raw) &&
+    isFields(raw['info']) &&
+    isText(raw['info']['id']) &&
+    isText(raw['info']['role']) &&
+    isFields(raw['info']['time']) &&
+    isNumber(raw['info']['time']['created']) &&
+    isListOf(raw['parts'], isPart),
+);
+
+const isPart = (raw: unknown): boolean =>
+  isFields(raw) &&
+  isText(raw['type']) &&
+  isAbsentOr(raw['text'], isText) &&
+  isAbsentOr(raw['files'], (files) => isListOf(files, isText)) &&
+  isAbsentOr(raw['state'], isFields);
 
 export function v1Session(raw: V1Session): SessionInfo {
   return {

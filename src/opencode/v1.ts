@@ -15,13 +15,15 @@ import type {
 import { sessionExists } from '../core/session-exists';
 import { checkedFork } from './checked-fork';
 import { followEvents } from './events';
+import { forkInto } from './fork-into';
 import { Http, type Endpoint } from './http';
 import { mergeMetadata } from './metadata';
 import { isWithin } from './normal';
-import { requireGeneration, stampOf, transferred } from './transfer';
+import { anyFields, isFields, isText, listOf, shape, type Shape } from './shapes';
+import { exportedInfo, requireGeneration, stampOf, transferred } from './transfer';
 import { importByCommand, todosByCommand, type CommandLine } from './v1-cli';
 import { V1Events } from './v1-events';
-import { v1Messages, v1Session, type V1Message, type V1Session } from './v1-normal';
+import { v1Messages, v1MessageShape, v1Session, v1SessionShape, type V1Message } from './v1-normal';
 import { waitUntil } from './waiting';
 
 export interface V1Options {
@@ -42,6 +44,13 @@ const everything = 1_000_000;
 /** Only what was changed lately can be at work, and a folder that nobody works in is loaded when it is asked about. */
 const askedForWork = 10;
 
+const sessionList = listOf('a list of sessions', v1SessionShape);
+const messageList = listOf('a list of messages', v1MessageShape);
+const todoList: Shape<Todo[]> = listOf(
+  'a list of todos',
+  shape('a todo', (raw) => isFields(raw) && [raw['content'], raw['status'], raw['priority']].every(isText)),
+);
+
 /** OpenCode 1.18 over HTTP. */
 export class V1Gateway implements SessionGateway {
   readonly generation = 'v1';
@@ -60,18 +69,18 @@ export class V1Gateway implements SessionGateway {
 
   async list(directory: string): Promise<SessionInfo[]> {
     const query = { directory, scope: 'project', limit: everything };
-    const sessions = await this.http.json<V1Session[]>('GET', '/session', { query, timeoutMs: bootMs });
+    const sessions = await this.http.read(sessionList, 'GET', '/session', { query, timeoutMs: bootMs });
     return sessions.filter((session) => isWithin(directory, session.directory)).map(v1Session);
   }
 
   async listAll(): Promise<ListedSession[]> {
     const query = { archived: 'true', limit: everything };
-    const raw = await this.http.json<V1Session[]>('GET', '/experimental/session', { query, timeoutMs: bootMs });
+    const raw = await this.http.read(sessionList, 'GET', '/experimental/session', { query, timeoutMs: bootMs });
     return raw.map((one) => ({ session: v1Session(one), stamp: stampOf(one) }));
   }
 
   async get(session: string): Promise<SessionInfo> {
-    return v1Session(await this.http.json<V1Session>('GET', path(session)));
+    return v1Session(await this.http.read(v1SessionShape, 'GET', path(session)));
   }
 
   async messages(session: string): Promise<SessionMessage[]> {
@@ -85,25 +94,30 @@ export class V1Gateway implements SessionGateway {
   }
 
   private async rawMessages(session: string): Promise<V1Message[]> {
-    return this.http.json<V1Message[]>('GET', `${path(session)}/message`, { timeoutMs: 120_000 });
+    return this.http.read(messageList, 'GET', `${path(session)}/message`, { timeoutMs: 120_000 });
   }
 
-  fork(session: string, before: string | null): Promise<ForkedSession> {
+  fork(session: string, before: string | null, directory?: string): Promise<ForkedSession> {
     const parts = {
+      get: (id: string) => this.get(id),
+      exportSession: (id: string) => this.exportSession(id),
+      importSession: (document: SessionExport, options: ImportOptions) => this.importSession(document, options),
       messages: (id: string) => this.messages(id),
       remove: (id: string) => this.remove(id),
       fork: async (id: string, messageID: string | null) => {
         const body = messageID === null ? {} : { messageID };
-        return v1Session(await this.http.json<V1Session>('POST', `${path(id)}/fork`, { body, timeoutMs: 300_000 }));
+        const options = { body, timeoutMs: 300_000 };
+        return v1Session(await this.http.read(v1SessionShape, 'POST', `${path(id)}/fork`, options));
       },
     };
-    return checkedFork(parts, session, before);
+    const fork = (id: string, message: string | null) => forkInto(parts, id, message, directory);
+    return checkedFork({ ...parts, fork }, session, before);
   }
 
   async busy(session: string): Promise<BusyState> {
     const { directory } = await this.get(session);
     if (session in (await this.status(directory))) return 'busy';
-    const last = await this.http.json<V1Message[]>('GET', `${path(session)}/message`, { query: { limit: 1 } });
+    const last = await this.http.read(messageList, 'GET', `${path(session)}/message`, { query: { limit: 1 } });
     const unfinished = last.some(({ info }) => info.role === 'assistant' && info.time.completed === undefined);
     return unfinished ? 'unfinished' : 'idle';
   }
@@ -111,17 +125,16 @@ export class V1Gateway implements SessionGateway {
   async working(directory: string): Promise<string[]> {
     const sessions = (await this.list(directory)).filter(({ parentId }) => parentId === null);
     const folders = new Set([directory, ...sessions.slice(0, askedForWork).map((session) => session.directory)]);
-    const found: string[] = [];
-    for (const folder of folders) {
-      const status = await this.status(folder);
-      found.push(...sessions.filter(({ id }) => id in status).map(({ id }) => id));
-    }
-    return [...new Set(found)];
+    const atWork = Object.assign(
+      {},
+      ...(await Promise.all([...folders].map((folder) => this.status(folder)))),
+    ) as object;
+    return sessions.filter(({ id }) => id in atWork).map(({ id }) => id);
   }
 
   /** The server knows of each folder's work only in that folder. */
   private status(directory: string): Promise<Record<string, unknown>> {
-    return this.http.json('GET', '/session/status', { query: { directory } });
+    return this.http.read(anyFields, 'GET', '/session/status', { query: { directory } });
   }
 
   async interrupt(session: string): Promise<void> {
@@ -153,7 +166,7 @@ export class V1Gateway implements SessionGateway {
   }
 
   async todos(session: string): Promise<Todo[]> {
-    return this.http.json<Todo[]>('GET', `${path(session)}/todo`);
+    return this.http.read(todoList, 'GET', `${path(session)}/todo`);
   }
 
   async writeTodos(session: string, todos: Todo[]): Promise<boolean> {
@@ -172,7 +185,7 @@ export class V1Gateway implements SessionGateway {
 
   /** The same document as `opencode export` prints. */
   async exportSession(session: string): Promise<SessionExport> {
-    const info = await this.http.json<SessionExport['info']>('GET', path(session));
+    const info = await this.http.read(exportedInfo, 'GET', path(session));
     return { info, messages: await this.rawMessages(session) };
   }
 

@@ -1,5 +1,6 @@
 import type { SessionInfo, SessionMessage, ToolCall, ToolStatus } from '../core/sessions';
 import { modelName, relativeTo, totalTokens, type RawTokens } from './normal';
+import { isAbsentOr, isFields, isListOf, isNumber, isText, shape, type Shape } from './shapes';
 
 /** OpenCode 2's documents, as far as they are read here, and their normal form. */
 
@@ -47,6 +48,39 @@ interface V2Content {
   };
   time?: { created: number; ran?: number; completed?: number };
 }
+
+export const v2SessionShape: Shape<V2Session> = shape(
+  'a session',
+  (raw) =>
+    isFields(raw) &&
+    isText(raw['id']) &&
+    isFields(raw['location']) &&
+    isText(raw['location']['directory']) &&
+    isAbsentOr(raw['title'], isText) &&
+    isAbsentOr(raw['fork'], (fork) => isFields(fork) && isFields(fork['boundary'])) &&
+    isFields(raw['time']) &&
+    isNumber(raw['time']['created']) &&
+    isNumber(raw['time']['updated']),
+);
+
+export const v2MessageShape: Shape<V2Message> = shape(
+  'a message',
+  (raw) =>
+    isFields(raw) &&
+    isText(raw['id']) &&
+    isText(raw['type']) &&
+    isFields(raw['time']) &&
+    isNumber(raw['time']['created']) &&
+    isAbsentOr(raw['text'], isText) &&
+    isAbsentOr(raw['summary'], isText) &&
+    isAbsentOr(raw['content'], (content) => isListOf(content, isContent)) &&
+    isAbsentOr(raw['snapshot'], (snapshot) => isFields(snapshot) && isAbsentOr(snapshot['files'], isFileList)),
+);
+
+const isContent = (raw: unknown): boolean =>
+  isFields(raw) && isText(raw['type']) && isAbsentOr(raw['text'], isText) && isAbsentOr(raw['state'], isFields);
+
+const isFileList = (files: unknown): boolean => isListOf(files, isText);
 
 export function v2Session(raw: V2Session): SessionInfo {
   return {

@@ -15,18 +15,40 @@ import type {
 import { sessionExists } from '../core/session-exists';
 import { checkedFork } from './checked-fork';
 import { followEvents } from './events';
+import { forkInto } from './fork-into';
 import { Http, type Endpoint, type RequestOptions } from './http';
 import { mergeMetadata } from './metadata';
 import { isWithin } from './normal';
-import { requireGeneration, stampOf, transferred } from './transfer';
+import { anyFields, isAbsentOr, isFields, isText, listOf, shape, type Shape } from './shapes';
+import { exportShape, requireGeneration, stampOf, transferred } from './transfer';
 import { V2Events } from './v2-events';
-import { v2Messages, v2Session, type V2Message, type V2Session } from './v2-normal';
+import { v2Messages, v2MessageShape, v2Session, v2SessionShape } from './v2-normal';
 import { waitUntil } from './waiting';
 
 interface Page<T> {
   data: T[];
-  cursor: { next?: string | null };
+  cursor?: { next?: string | null } | null;
 }
+
+const sessionList = listOf('a list of sessions', v2SessionShape);
+const messageList = listOf('a list of messages', v2MessageShape);
+const locationShape: Shape<{ project: { id: string } }> = shape(
+  'the project of a folder',
+  (raw) => isFields(raw) && isFields(raw['project']) && isText(raw['project']['id']),
+);
+
+/** Every answer is wrapped. */
+const dataOf = <T>(inner: Shape<T>): Shape<{ data: T }> =>
+  shape(inner.what, (raw) => isFields(raw) && inner.fits(raw['data']));
+
+const pageOf = <T>(inner: Shape<T[]>): Shape<Page<T>> =>
+  shape(
+    inner.what,
+    (raw) =>
+      isFields(raw) &&
+      inner.fits(raw['data']) &&
+      isAbsentOr(raw['cursor'], (cursor) => isFields(cursor) && isAbsentOr(cursor['next'], isText)),
+  );
 
 /** OpenCode 2 over HTTP. */
 export class V2Gateway implements SessionGateway {
@@ -45,48 +67,49 @@ export class V2Gateway implements SessionGateway {
   async list(directory: string): Promise<SessionInfo[]> {
     // A project's sessions may work in any of its folders; those of one folder alone would miss the ones below.
     const query = { 'location[directory]': directory };
-    const { project } = await this.http.json<{ project: { id: string } }>('GET', '/api/location', {
-      query,
-      timeoutMs: 120_000,
-    });
-    const sessions = await this.pages<V2Session>('/api/session', { project: project.id, order: 'desc' }, 200);
+    const { project } = await this.http.read(locationShape, 'GET', '/api/location', { query, timeoutMs: 120_000 });
+    const sessions = await this.pages(sessionList, '/api/session', { project: project.id, order: 'desc' }, 200);
     return sessions.filter((session) => isWithin(directory, session.location.directory)).map(v2Session);
   }
 
   async listAll(): Promise<ListedSession[]> {
-    const raw = await this.pages<V2Session>('/api/session', { order: 'desc' }, 200);
+    const raw = await this.pages(sessionList, '/api/session', { order: 'desc' }, 200);
     return raw.map((one) => ({ session: v2Session(one), stamp: stampOf(one) }));
   }
 
   async get(session: string): Promise<SessionInfo> {
-    return v2Session(await this.data<V2Session>('GET', path(session)));
+    return v2Session(await this.data(v2SessionShape, 'GET', path(session)));
   }
 
   async messages(session: string): Promise<SessionMessage[]> {
     const where = `${path(session)}/message`;
     const [info, messages] = await Promise.all([
       this.get(session),
-      this.pages<V2Message>(where, { order: 'asc' }, 100),
+      this.pages(messageList, where, { order: 'asc' }, 100),
     ]);
     return v2Messages(messages, info);
   }
 
-  fork(session: string, before: string | null): Promise<ForkedSession> {
+  fork(session: string, before: string | null, directory?: string): Promise<ForkedSession> {
     const parts = {
+      get: (id: string) => this.get(id),
+      exportSession: (id: string) => this.exportSession(id),
+      importSession: (document: SessionExport, options: ImportOptions) => this.importSession(document, options),
       messages: (id: string) => this.messages(id),
       remove: (id: string) => this.remove(id),
       fork: async (id: string, message: string | null) => {
         const body = message === null ? {} : { before: message };
-        return v2Session(await this.data<V2Session>('POST', `${path(id)}/fork`, { body, timeoutMs: 300_000 }));
+        return v2Session(await this.data(v2SessionShape, 'POST', `${path(id)}/fork`, { body, timeoutMs: 300_000 }));
       },
     };
-    return checkedFork(parts, session, before);
+    const fork = (id: string, message: string | null) => forkInto(parts, id, message, directory);
+    return checkedFork({ ...parts, fork }, session, before);
   }
 
   async busy(session: string): Promise<BusyState> {
     if (session in (await this.active())) return 'busy';
     const query = { order: 'desc', limit: 1 };
-    const [last] = await this.data<V2Message[]>('GET', `${path(session)}/message`, { query });
+    const [last] = await this.data(messageList, 'GET', `${path(session)}/message`, { query });
     return last?.type === 'assistant' && last.time.completed === undefined ? 'unfinished' : 'idle';
   }
 
@@ -98,7 +121,7 @@ export class V2Gateway implements SessionGateway {
   }
 
   private active(): Promise<Record<string, unknown>> {
-    return this.data('GET', '/api/session/active');
+    return this.data(anyFields, 'GET', '/api/session/active');
   }
 
   async interrupt(session: string): Promise<void> {
@@ -128,9 +151,8 @@ export class V2Gateway implements SessionGateway {
   }
 
   async exportSession(session: string): Promise<SessionExport> {
-    return this.data<SessionExport>('GET', `/api/experimental${path(session).slice('/api'.length)}/export`, {
-      timeoutMs: 120_000,
-    });
+    const where = `/api/experimental${path(session).slice('/api'.length)}/export`;
+    return this.data(exportShape, 'GET', where, { timeoutMs: 120_000 });
   }
 
   async importSession(given: SessionExport, options: ImportOptions): Promise<SessionInfo> {
@@ -140,9 +162,8 @@ export class V2Gateway implements SessionGateway {
     // A sub-agent whose parent is not here comes in as a session of its own.
     if (typeof info['parentID'] === 'string' && !(await sessionExists(this, info['parentID']))) delete info['parentID'];
     const body = { info, messages: document.messages, location: { directory: options.directory } };
-    return v2Session(
-      await this.data<V2Session>('POST', '/api/experimental/session/import', { body, timeoutMs: 120_000 }),
-    );
+    const answer = { body, timeoutMs: 120_000 };
+    return v2Session(await this.data(v2SessionShape, 'POST', '/api/experimental/session/import', answer));
   }
 
   async remove(session: string): Promise<void> {
@@ -154,19 +175,19 @@ export class V2Gateway implements SessionGateway {
     return followEvents(source, listener, signal);
   }
 
-  private async data<T>(method: string, where: string, options?: RequestOptions): Promise<T> {
-    return (await this.http.json<{ data: T }>(method, where, options)).data;
+  private async data<T>(inner: Shape<T>, method: string, where: string, options?: RequestOptions): Promise<T> {
+    return (await this.http.read(dataOf(inner), method, where, options)).data;
   }
 
   /** There is always a next cursor; an empty page is the end. */
-  private async pages<T>(where: string, first: Record<string, string>, limit: number): Promise<T[]> {
+  private async pages<T>(list: Shape<T[]>, where: string, first: Record<string, string>, limit: number): Promise<T[]> {
     const all: T[] = [];
     const { order, ...kept } = first;
     for (let query: Record<string, string | number | undefined> = { ...kept, order, limit }; ;) {
-      const page = await this.http.json<Page<T>>('GET', where, { query, timeoutMs: 60_000 });
-      all.push(...page.data);
-      if (page.data.length < limit || !page.cursor.next) return all;
-      query = { ...kept, limit, cursor: page.cursor.next };
+      const { data, cursor } = await this.http.read(pageOf(list), 'GET', where, { query, timeoutMs: 60_000 });
+      all.push(...data);
+      if (data.length < limit || !cursor?.next) return all;
+      query = { ...kept, limit, cursor: cursor.next };
     }
   }
 }

@@ -101,7 +101,7 @@ export class Companion {
       },
       conversation: (folder, root, stored) => {
         const backedUp = new BackedUpConversations(stored, () => destinationOf(loadConfig(root, folder).config).path);
-        return new GatewayConversation(root, this.gateway, backedUp, this.gateway);
+        return new GatewayConversation(root, this.gateway, backedUp, async () => [await this.gateway()]);
       },
       log: this.log,
     });

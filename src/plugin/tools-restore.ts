@@ -1,6 +1,5 @@
 import { CheckpointsError } from '../core/errors';
 import type { Checkpoint, RestorePlan, RestoreResult, RestoreScope } from '../core/model';
-import { promptKept } from '../core/record';
 import { oneLine, shorten } from '../core/text';
 import type { Workspace } from '../core/workspace';
 import { optionalScope, optionalText, refused, requiredText, type Arguments } from './arguments';
@@ -37,30 +36,13 @@ export function restoreTool(box: Toolbox): ToolSpec {
       if (permission === 'rejected')
         throw new CheckpointsError('cancelled', 'The user did not allow this restore. Nothing was changed.');
       const result = await workspace.restore(target.id, { scope, paths, exempt });
-      const prompt = result.session ? await takenBack(box, target) : null;
-      if (result.session) await call.openSession(result.session.id, prompt);
-      return restoredText(wanted, result, prompt);
+      if (result.session) await call.openSession(result.session.id, result.prompt ?? null);
+      return restoredText(wanted, result);
     },
   };
 }
 
 const promptShown = 10_000;
-
-/** The prompt before which a turn's point lies, to be edited and sent again. The record has only its beginning. */
-async function takenBack(box: Toolbox, { trigger, turn, session }: Checkpoint): Promise<string | null> {
-  if (trigger !== 'turn' || !turn || !session) return null;
-  const { prompt } = turn;
-  if (prompt.length < promptKept) return prompt;
-  try {
-    const messages = await (await box.companion.sessions()).messages(session.id);
-    const before = messages.findIndex(({ id }) => id === session.messageId);
-    const whole = messages.slice(before + 1).find(({ role, text: said }) => role === 'user' && said.startsWith(prompt));
-    return whole?.text ?? prompt;
-  } catch (error) {
-    box.reporter.failed('The whole prompt is not known', error);
-    return prompt;
-  }
-}
 
 /** null: OpenCode's server, which a fork needs, cannot be reached from here. */
 async function planned(workspace: Workspace, { target, scope, paths }: Wanted): Promise<RestorePlan | null> {
@@ -153,8 +135,8 @@ function commandFor({ target, scope, paths = [] }: Wanted, { massDelete }: Resto
   return `opencode-checkpoints restore ${target.id} --scope ${scope.join(',')}${only}${allowed}`;
 }
 
-function restoredText({ target, scope, paths }: Wanted, result: RestoreResult, prompt: string | null): string {
-  const { session } = result;
+function restoredText({ target, scope, paths }: Wanted, result: RestoreResult): string {
+  const { session, prompt, todosLost = 0 } = result;
   const withFiles = scope.includes('files');
   const what = paths
     ? `${paths.map(oneLine).join(', ')} restored from`
@@ -177,7 +159,12 @@ function restoredText({ target, scope, paths }: Wanted, result: RestoreResult, p
       'The current session remains unchanged.',
       'Stop now: change no more files in this session; the work goes on in the new one.',
     );
-  if (prompt !== null)
+  if (todosLost > 0)
+    lines.push(
+      '',
+      `Its ${todosLost} todos could not be carried over: that takes OpenCode 1's own command line, on the same data. Write them again there.`,
+    );
+  if (prompt !== undefined)
     lines.push(
       '',
       'The prompt that was taken back, for the user to edit and send again:',

@@ -2,6 +2,7 @@ import { isNote } from '../core/sessions';
 import { V1Gateway } from '../opencode/v1';
 import { configFolder } from '../opencode/plugin-install';
 import { unseedIfShared } from '../opencode/plugin-seed';
+import { isFields, isText, listOf, shape, type Shape } from '../opencode/shapes';
 import { v1Messages, type V1Message, type V1Part } from '../opencode/v1-normal';
 import { V1Events } from '../opencode/v1-events';
 import { AutomaticPoints } from './automatic';
@@ -215,13 +216,15 @@ function callContext(context: V1ToolContext, http: InProcessHttp): CallContext {
   };
 }
 
+const questionList: Shape<Array<{ id: string; sessionID: string; tool?: { callID?: string } | null }>> = listOf(
+  'a list of questions',
+  shape('a question', (raw) => isFields(raw) && isText(raw['id']) && isText(raw['sessionID'])),
+);
+
 /** The call was interrupted: nobody waits for the answer any more, so the question is not left standing. */
 async function withdrawQuestion(http: InProcessHttp, { sessionID, callID }: V1ToolContext): Promise<void> {
   try {
-    const open = await http.json<Array<{ id: string; sessionID: string; tool?: { callID?: string } }>>(
-      'GET',
-      '/permission',
-    );
+    const open = await http.read(questionList, 'GET', '/permission');
     for (const { id, sessionID: session, tool } of open)
       if (session === sessionID && tool?.callID === callID)
         await http.json('POST', `/permission/${id}/reply`, { body: { reply: 'reject' } });

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { CheckpointsError } from '../core/errors';
 import type { SessionGateway, SessionInfo, SessionMessage } from '../core/sessions';
 import { Http, type Endpoint } from '../opencode/http';
+import { isFields, isText, shape, type Shape } from '../opencode/shapes';
 import { V2Gateway } from '../opencode/v2';
 import { v2Messages, v2Session } from '../opencode/v2-normal';
 import type { Permission, Question } from './tool-spec';
@@ -11,6 +12,11 @@ import { findSelf } from './v2-self';
 
 /** Not to look for an address at every call when there is none to be found. */
 const retryMs = 30_000;
+
+const effectShape: Shape<{ data: { effect: string } }> = shape(
+  'the effect of a permission',
+  (raw) => isFields(raw) && isFields(raw['data']) && isText(raw['data']['effect']),
+);
 
 /** OpenCode 2 as a plugin reaches it: what it is given where that is enough, else its own server. */
 export class V2Host implements SessionReader {
@@ -68,7 +74,7 @@ export class V2Host implements SessionReader {
       call.signal?.addEventListener('abort', () => resolve('reject'), { once: true });
     });
     try {
-      const { data } = await http.json<{ data: { effect: string } }>('POST', path, {
+      const { data } = await http.read(effectShape, 'POST', path, {
         body: {
           id,
           action: permission,

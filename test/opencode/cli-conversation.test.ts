@@ -1,60 +1,35 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import {
-  createServer,
-  request as httpRequest,
-  type IncomingMessage,
-  type Server,
-  type ServerResponse,
-} from 'node:http';
-import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { anchorBefore } from '../../src/core/anchors';
 import type { Checkpoint, RestorePlan, RestoreResult } from '../../src/core/model';
+import { turnAt, turnInfo, turnsOf } from '../../src/core/turns';
+import { openWorkspace } from '../../src/git/open';
 import { useBuilt, runProgram, type Ran } from '../git/cli-rig';
 import { startOpenCode, type OpenCode } from '../rig/opencode';
-import { write } from '../rig/script';
-import { countIn, generations } from './gateway-fixture';
+import { todos, write } from '../rig/script';
+import { countIn, gatewayTo, generations } from './gateway-fixture';
+import { answering, standBefore, type Proxy } from './proxy';
 
 const program = useBuilt('cli');
 
 /** Passes everything on, but answers forks with an error: what a server that fails in the middle of a restore looks like. */
-const withoutForks = (target: string): Promise<{ url: string; server: Server }> =>
-  before(target, (incoming, outgoing) => {
+const withoutForks = (target: string): Promise<Proxy> =>
+  standBefore(target, (incoming, outgoing) => {
     if (incoming.method !== 'POST' || !/\/fork\b/.test(incoming.url ?? '')) return true;
     outgoing.writeHead(500, { 'content-type': 'application/json' }).end('{"name":"UnknownError"}');
     return false;
   });
 
 /** Passes everything on until a fork was made, then nothing: a server that dies right after it. */
-const deadAfterFork = (target: string): Promise<{ url: string; server: Server }> => {
+const deadAfterFork = (target: string): Promise<Proxy> => {
   let forked = false;
-  return before(target, (incoming, outgoing) => {
+  return standBefore(target, (incoming, outgoing) => {
     forked ||= incoming.method === 'PATCH';
     if (forked) outgoing.destroy();
     return !forked;
   });
 };
-
-async function before(
-  target: string,
-  passes: (incoming: IncomingMessage, outgoing: ServerResponse) => boolean,
-): Promise<{ url: string; server: Server }> {
-  const server = createServer((incoming, outgoing) => {
-    if (!passes(incoming, outgoing)) return;
-    const { hostname, port } = new URL(target);
-    const onwards = httpRequest(
-      { hostname, port, path: incoming.url, method: incoming.method, headers: incoming.headers },
-      (answer) => {
-        outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
-        answer.pipe(outgoing);
-      },
-    );
-    onwards.on('error', () => outgoing.destroy());
-    incoming.pipe(onwards);
-  });
-  await new Promise<void>((up) => server.listen(0, '127.0.0.1', up));
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, server };
-}
 
 describe.each(generations)('the command line and a conversation on %s', (generation) => {
   let server: OpenCode;
@@ -197,6 +172,56 @@ describe.each(generations)('the command line and a conversation on %s', (generat
     } finally {
       proxy.server.close();
     }
+  });
+
+  it('says so when the server answers with what cannot be read, and restores the files all the same', async () => {
+    const { session } = await twoTurns('strange');
+    const strange = generation === 'v1' ? `GET /session/${session}/message` : `GET /api/session/${session}/message`;
+    for (const document of [null, {}, [{}], { data: [null] }]) {
+      const proxy = await answering(server.url, { [strange]: document });
+      const env = { OPENCODE_SERVER_URL: proxy.url };
+      try {
+        put('mine\n');
+        const ran = await run(['restore', 'strange', '--scope', 'files,conversation'], env);
+        const { error } = JSON.parse(ran.stdout) as { error: { reason: string; message: string } };
+        expect(error.reason).toBe('server-failed');
+        expect(error.message).toContain('did not answer with a list of messages');
+        expect(error.message).toContain('Update OpenCode');
+        expect(read()).toBe('mine\n');
+        const { result } = await answer<{ result: RestoreResult }>(['restore', 'strange'], env);
+        expect(result.restored).toEqual(['a.txt']);
+      } finally {
+        proxy.server.close();
+      }
+    }
+  });
+
+  it('gives all of a prompt back, and says which todos the fork has not', async () => {
+    const session = await server.createSession('long prompt');
+    // OpenCode 2 has no todos.
+    const plan = generation === 'v1' ? [{ tools: [todos('first', 'second')] }, { text: 'Planned.' }] : undefined;
+    await server.turn(session, 'plan it', plan);
+    const prompt = `Do this.\n${'and that '.repeat(100)}end`;
+    const message = await server.turn(session, prompt, [{ text: 'Done.' }]);
+    const gateway = await gatewayTo(server);
+    const workspace = await openWorkspace({
+      directory: server.workspace,
+      home: path.join(server.home, 'data', 'opencode-checkpoints'),
+    });
+    const messages = await gateway.messages(session);
+    const turn = turnAt(turnsOf(messages), message);
+    const point = await workspace.create({
+      trigger: 'turn',
+      session: anchorBefore(await gateway.get(session), messages, message),
+      turn: turn && turnInfo(turn),
+    });
+    await workspace.close();
+    const restore = ['restore', point.id, '--scope', 'conversation'];
+    const { result } = await answer<{ result: RestoreResult }>(restore, { OPENCODE_BIN: '/nowhere/opencode' });
+    expect(result).toMatchObject({ prompt, ...(generation === 'v1' ? { todosLost: 2 } : {}) });
+    const carried = await answer<{ result: RestoreResult }>(restore, { OPENCODE_BIN: server.binary });
+    expect(carried.result.todosLost).toBeUndefined();
+    if (generation === 'v1') expect(await gateway.todos(carried.result.session?.id ?? '')).toHaveLength(2);
   });
 
   it('refuses a session at work, unless it is told to go on', async () => {

@@ -1,3 +1,6 @@
+import { existsSync } from 'node:fs';
+import { mkdir, rename } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { anchorBefore, anchorNow, anchorThrough, counted } from '../../src/core/anchors';
 import { forkAt } from '../../src/core/fork';
@@ -34,7 +37,7 @@ describe.each(generations)('forks on %s', (generation) => {
     return { session, prompts: [first, second] };
   }
 
-  async function fork(anchor: SessionAnchor, extra: { at?: number; note?: string } = {}) {
+  async function fork(anchor: SessionAnchor, extra: { at?: number; note?: string; directory?: string } = {}) {
     return forkAt(gateway, {
       anchor,
       directory: server.workspace,
@@ -163,6 +166,30 @@ describe.each(generations)('forks on %s', (generation) => {
     await server.turn(made.session.id, 'go on planning');
     const last = (await gateway.messages(made.session.id)).findLast(({ role }) => role === 'assistant');
     expect(last).toMatchObject({ agent: 'plan', model: 'scripted/scripted' });
+  });
+
+  it('works where the project is now, when that was moved since', async () => {
+    const [old, moved] = [join(server.home, 'before'), join(server.home, 'after')];
+    await mkdir(old);
+    const session = await server.createSession('On the move', old);
+    await server.turn(session, 'stay here', [{ tools: [write('a.txt', 'a\n')] }, { text: 'Done.' }]);
+    const second = await server.turn(session, 'and go on');
+    await rename(old, moved);
+    const anchor = anchorBefore(await gateway.get(session), await gateway.messages(session), second);
+    const made = await fork(anchor, { directory: moved });
+    expect(made.session).toMatchObject({ directory: moved, title: 'At a checkpoint' });
+    expect(await countIn(server, made.session.id)).toBe(anchor.messageCount);
+    expect((await gateway.list(moved)).map(({ id }) => id)).toEqual([made.session.id]);
+    // Later messages tell the copies by their time.
+    expect(made.session.createdAt).toBeGreaterThan((await gateway.get(session)).createdAt);
+    await server.prompt(made.session.id, 'where are we', [{ tools: [write('here.txt', 'x\n')] }, { text: 'Here.' }]);
+    await until(
+      () => existsSync(join(moved, 'here.txt')),
+      60_000,
+      () => 'the file was not written where the project is',
+    );
+    expect(existsSync(old)).toBe(false);
+    await server.idle(made.session.id);
   });
 
   it('carries the todos of that moment where it can', async () => {

@@ -96,7 +96,7 @@ export class PluginRig {
 
 function conversationOver(root: string, gateway: SessionGateway): GatewayConversation {
   const asked = (): Promise<SessionGateway> => Promise.resolve(gateway);
-  return new GatewayConversation(root, asked, null, asked);
+  return new GatewayConversation(root, asked, null, async () => [await asked()]);
 }
 
 export function answersIn(request: RecordedRequest | undefined): string[] {

@@ -111,6 +111,17 @@ describe('probing what is not OpenCode', () => {
     expect(asked).toBe(4);
   });
 
+  it('a server that takes longer for its first answer than one waits before asking again', async () => {
+    let asked = 0;
+    const answer = json({ '/global/health': { healthy: true, version: '1.18.33' } });
+    const slow = await listen((request, response) => {
+      if (++asked <= 2) setTimeout(() => answer(request, response), 600);
+    });
+    const found = await probe(endpoint(slow), { timeoutsMs: [300, 5000] });
+    expect(found).toEqual({ kind: 'opencode', generation: 'v1', version: '1.18.33' });
+    expect(asked).toBe(4);
+  });
+
   it('nothing at all', async () => {
     const url = await listen(json({}));
     const server = servers.pop();

@@ -109,4 +109,15 @@ describe('a fork under bad luck', () => {
     await expect(forkAt(server.gateway(), request('m2', 2))).rejects.toMatchObject({ reason: 'server-failed' });
     expect([...server.sessions.keys()]).toEqual(['ses_a']);
   });
+
+  it('is taken away again when it is not wanted any more', async () => {
+    const server = new UnluckyServer(conversation('u a u a'));
+    const controller = new AbortController();
+    server.surprises.push(() => controller.abort());
+    const wanted = { ...request('m2', 2), signal: controller.signal };
+    await expect(forkAt(server.gateway(), wanted)).rejects.toMatchObject({ reason: 'cancelled' });
+    expect(server.removed).toEqual(['ses_fork1']);
+    await expect(forkAt(server.gateway(), wanted)).rejects.toMatchObject({ reason: 'cancelled' });
+    expect([...server.sessions.keys()]).toEqual(['ses_a']);
+  });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ToolCall } from '../../src/core/sessions';
 import { turnAround } from '../../src/core/turn-revert';
-import { todosAfter, turnAt, turnInfo, turnKey, turnOfChild, turnsOf } from '../../src/core/turns';
+import { promptTakenBack, todosAfter, turnAt, turnInfo, turnKey, turnOfChild, turnsOf } from '../../src/core/turns';
 import { Records } from './records';
 import { conversation, message } from './session-samples';
 
@@ -14,6 +14,21 @@ const call = (tool: string, more: Partial<ToolCall> = {}): ToolCall => ({
   startedAt: null,
   endedAt: null,
   ...more,
+});
+
+describe('a prompt that is taken back', () => {
+  const turn = { number: 1, prompt: 'Do this', model: null, agent: null, cost: null, tokens: null };
+  const whole = 'Do this and that';
+  const after = [message('n', 'user', { text: '[Checkpoints] x' }), message('p', 'user', { text: whole })];
+
+  it.each([
+    ['turn', after, whole],
+    ['turn', [message('a', 'assistant', { text: whole })], 'Do this'],
+    ['turn', [], 'Do this'],
+    ['idle', after, null],
+  ] as const)('is all of it where the session has it (%s)', (trigger, messages, prompt) =>
+    expect(promptTakenBack({ trigger, turn }, messages)).toBe(prompt),
+  );
 });
 
 describe("a checkpoint's turn", () => {

@@ -14,8 +14,16 @@ const point = (change: Partial<Checkpoint> = {}): Checkpoint => ({
   ...change,
 });
 
-/** A workspace that plans and restores what it is told to, and an OpenCode with one long prompt. */
-function rig(target: Checkpoint, given: { entries?: PlanEntry[]; massDelete?: boolean; unreachable?: boolean } = {}) {
+/** A workspace that plans and restores what it is told to. */
+function rig(
+  target: Checkpoint,
+  given: {
+    entries?: PlanEntry[];
+    massDelete?: boolean;
+    unreachable?: boolean;
+    made?: Pick<RestoreResult, 'prompt' | 'todosLost'>;
+  } = {},
+) {
   const asked: string[] = [];
   const opened: Array<[string, string | null]> = [];
   const workspace = {
@@ -35,18 +43,11 @@ function rig(target: Checkpoint, given: { entries?: PlanEntry[]; massDelete?: bo
     restore: (_: string, { scope = [] }: RestoreOptions): Promise<RestoreResult> =>
       Promise.resolve({
         ...{ restored: [], deleted: [], kept: [], skipped: [], undo: null },
-        session: scope.includes('conversation') ? { id: 'ses_2' } : null,
+        ...(scope.includes('conversation') ? { session: { id: 'ses_2' }, ...given.made } : { session: null }),
       }),
   };
-  const messages = [
-    { id: 'msg_1', role: 'assistant', text: 'before' },
-    { id: 'msg_2', role: 'user', text: longPrompt },
-  ];
   const box = {
-    companion: {
-      open: () => Promise.resolve({ workspace }),
-      sessions: () => Promise.resolve({ messages: () => Promise.resolve(messages) }),
-    },
+    companion: { open: () => Promise.resolve({ workspace }) },
     sessions: { rootOf: (session: string) => Promise.resolve(session) },
   } as unknown as Toolbox;
   const call: CallContext = {
@@ -114,13 +115,15 @@ describe('the tool that goes back', () => {
     }
   });
 
-  it('gives the whole prompt of a turn back', async () => {
-    const turn = { number: 2, prompt: longPrompt.slice(0, 500), model: null, agent: null, cost: null, tokens: null };
-    const { opened, run } = rig(point({ trigger: 'turn', turn }));
-    expect(await run()).toContain(`for the user to edit and send again:\n${longPrompt}`);
+  it('gives the prompt that was taken back, and says what the new session lacks', async () => {
+    const { opened, run } = rig(point(), { made: { prompt: longPrompt, todosLost: 3 } });
+    const answer = await run();
+    expect(answer).toContain(`for the user to edit and send again:\n${longPrompt}`);
+    expect(answer).toContain('Its 3 todos could not be carried over');
     expect(opened).toEqual([['ses_2', longPrompt]]);
-    const files = rig(point({ trigger: 'turn', turn }));
-    expect(await files.run({ scope: 'files' })).not.toContain('send again');
+    const other = rig(point());
+    expect(await other.run()).not.toMatch(/send again|todos/);
+    expect(other.opened).toEqual([['ses_2', null]]);
   });
 
   it('speaks of what was restored, and of nothing else', async () => {

@@ -135,7 +135,8 @@ async function withMassDeletion(
     allowMassDelete: flags.allowMassDelete ?? false,
     force: invocation.globals.force,
     signal: invocation.signal,
-    onProgress: ({ done: count, total }) => invocation.output.progress(`${count} of ${total} files`),
+    onProgress: ({ done: count, total, part }) =>
+      invocation.output.progress(part === undefined ? `${count} of ${total} files` : 'Making the new session…'),
   };
   try {
     return await apply(options);

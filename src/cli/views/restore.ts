@@ -47,6 +47,12 @@ export function planView(plan: RestorePlan, output: Output): string {
   return lines.join('');
 }
 
+const indented = (text: string): string =>
+  text
+    .split('\n')
+    .map((line) => `  ${visible(line)}`)
+    .join('\n');
+
 /** `back` is the command that takes it back: an undo is taken back by `redo`. */
 export function resultView(result: RestoreResult, output: Output, back: 'undo' | 'redo' = 'undo'): string {
   const { style } = output;
@@ -61,6 +67,12 @@ export function resultView(result: RestoreResult, output: Output, back: 'undo' |
   because('skipped ', style.yellow, result.skipped);
   because('conflict', style.red, result.conflicts ?? []);
   if (result.session) lines.push(`new session  ${result.session.id}\n`);
+  if (result.todosLost)
+    lines.push(
+      `${style.yellow('todos')}  ${plural(result.todosLost, 'todo')} could not be carried over: OpenCode 1 writes them only through its own program, on the data of the server. Is \`opencode\` on PATH, or named by OPENCODE_BIN?\n`,
+    );
+  if (result.prompt !== undefined)
+    lines.push(`prompt  taken back, to be edited and sent again:\n${indented(result.prompt)}\n`);
   if (result.fork) lines.push(`session  ${result.fork.id} of the restore stays\n`);
   const done = `${files(result.restored.length)} restored, ${result.deleted.length} deleted.`;
   const point = result.undo ? ` To take it back: opencode-checkpoints ${back} (${style.cyan(result.undo)})` : '';

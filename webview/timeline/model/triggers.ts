@@ -8,7 +8,7 @@ const labels: Record<Trigger, string> = {
   turn: 'Before a prompt',
   tool: 'Before a tool call',
   idle: 'After a turn',
-  compaction: 'Before a compaction',
+  compaction: 'At a compaction',
   interval: 'Every few messages',
   restore: 'Before a restore',
   import: 'Imported',
