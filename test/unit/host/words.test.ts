@@ -4,6 +4,7 @@ import {
   counts,
   countsInWords,
   fetchedStay,
+  headAndRest,
   lineCounts,
   shortTitle,
   triggerIcons,
@@ -81,6 +82,21 @@ const plan = (more: Partial<RestorePlan>): RestorePlan => ({
   massDelete: false,
   fileCount: 10,
   ...more,
+});
+
+describe('a prompt in a row', () => {
+  it.each<[prompt: string, head: string, rest: string]>([
+    ['Fix the login', 'Fix the login', ''],
+    ['Replace one by two everywhere', 'Replace one by two everywhere', ''],
+    ['Now rename describe() to label everywhere', 'Now rename describe() to…', '…label everywhere'],
+    [`a${'b'.repeat(50)}`, `a${'b'.repeat(25)}…`, `…${'b'.repeat(25)}`],
+    [`I ${'b'.repeat(50)}`, `I ${'b'.repeat(24)}…`, `…${'b'.repeat(26)}`],
+    ['测'.repeat(20), `${'测'.repeat(13)}…`, `…${'测'.repeat(7)}`],
+    ['😀'.repeat(20), `${'😀'.repeat(13)}…`, `…${'😀'.repeat(7)}`],
+    ['', '', ''],
+  ])('%s', (prompt, head, rest) => {
+    expect(headAndRest(prompt)).toEqual([head, rest]);
+  });
 });
 
 describe('the restore dialog', () => {
