@@ -71,8 +71,8 @@ export const originText = ({ origin }: Pick<Checkpoint, 'origin'>): string =>
   origin === null ? '' : `from ${origin.user}@${origin.machine}`;
 
 /** What a side bar of the usual width can show of a prompt beside its age, and how much longer it may be to stay whole. */
-const headWidth = 26;
-const wholeWidth = 32;
+const headWidth = 22;
+const wholeWidth = 24;
 
 /** A Chinese character takes the room of two others. */
 const widthOf = (character: string): number => ((character.codePointAt(0) ?? 0) >= 0x1100 ? 2 : 1);
@@ -92,7 +92,7 @@ export const headAndRest = (prompt: string): [head: string, rest: string] => {
   });
   if (width <= wholeWidth) return [prompt, ''];
   // One long word is cut anywhere.
-  const at = space > fits / 2 ? space : fits;
+  const at = space > fits / 3 ? space : fits;
   const part = (from: number, to?: number): string => characters.slice(from, to).join('').trim();
   return [`${part(0, at)}…`, `…${part(at)}`];
 };

@@ -87,12 +87,13 @@ const plan = (more: Partial<RestorePlan>): RestorePlan => ({
 describe('a prompt in a row', () => {
   it.each<[prompt: string, head: string, rest: string]>([
     ['Fix the login', 'Fix the login', ''],
-    ['Replace one by two everywhere', 'Replace one by two everywhere', ''],
-    ['Now rename describe() to label everywhere', 'Now rename describe() to…', '…label everywhere'],
-    [`a${'b'.repeat(50)}`, `a${'b'.repeat(25)}…`, `…${'b'.repeat(25)}`],
-    [`I ${'b'.repeat(50)}`, `I ${'b'.repeat(24)}…`, `…${'b'.repeat(26)}`],
-    ['测'.repeat(20), `${'测'.repeat(13)}…`, `…${'测'.repeat(7)}`],
-    ['😀'.repeat(20), `${'😀'.repeat(13)}…`, `…${'😀'.repeat(7)}`],
+    ['Make the greeting louder', 'Make the greeting louder', ''],
+    ['Now rename describe() to label everywhere', 'Now rename describe()…', '…to label everywhere'],
+    ['Replace one by two everywhere', 'Replace one by two…', '…everywhere'],
+    [`a${'b'.repeat(50)}`, `a${'b'.repeat(21)}…`, `…${'b'.repeat(29)}`],
+    [`I ${'b'.repeat(50)}`, `I ${'b'.repeat(20)}…`, `…${'b'.repeat(30)}`],
+    ['测'.repeat(20), `${'测'.repeat(11)}…`, `…${'测'.repeat(9)}`],
+    ['😀'.repeat(20), `${'😀'.repeat(11)}…`, `…${'😀'.repeat(9)}`],
     ['', '', ''],
   ])('%s', (prompt, head, rest) => {
     expect(headAndRest(prompt)).toEqual([head, rest]);
