@@ -4,7 +4,7 @@ import { openSessions, type Sessions } from './sessions';
 
 export { CheckpointsError, type Reason } from '../core/errors';
 export type * from '../core/model';
-export type { CheckpointsApi, ProgramEvents, Restorability, SaveOptions } from '../core/programs';
+export type { CheckpointsApi, ExtensionApi, ProgramEvents, Restorability, SaveOptions } from '../core/programs';
 export type { DiffOptions, DiffResult, ListFilter, PlanOptions, RestoreOptions, Stats } from '../core/api';
 
 export interface OpenOptions {

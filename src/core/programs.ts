@@ -57,6 +57,12 @@ export interface CheckpointsApi {
   close(): Promise<void>;
 }
 
+/** What the VS Code extension's `activate` returns: the checkpoints of the window's first folder. `Uri` is `vscode.Uri`, which Node programs do not have. */
+export interface ExtensionApi<Uri> extends CheckpointsApi {
+  /** The checkpoints of one folder of a window with several. */
+  folder(uri: Uri): CheckpointsApi;
+}
+
 type Listeners = { [K in keyof ProgramEvents]: Set<(payload: ProgramEvents[K]) => void> };
 
 const eventOf = {

@@ -4,7 +4,7 @@ import { currentSession } from '../core/current-session';
 import type { Checkpoint, SessionAnchor } from '../core/model';
 import { cleanName } from '../core/titles';
 import { countsInWords, plural, shortTitle } from './labels';
-import { activeRoot } from './picker';
+import { activeRoot, openRoots } from './picker';
 import { withCancel } from './progress';
 import { Root } from './root';
 import { isTreeNode } from './tree-nodes';
@@ -68,10 +68,9 @@ const warnPartial = ({ files }: Checkpoint): void => {
 const rootsFor = async ({ workspaces }: Services, argument: unknown): Promise<Root[]> => {
   if (isTreeNode(argument)) return [argument.root];
   if (argument instanceof Root) return [argument];
-  const roots = await workspaces.all();
   const own = await activeRoot(workspaces);
   if (own !== undefined) return [own];
-  if (roots.length === 0) throw workspaces.failures[0] ?? new Error('Open a folder first: checkpoints belong to one.');
+  const roots = await openRoots(workspaces);
   if (roots.length === 1) return roots;
   const items = [
     { label: '$(folder-library) All Folders', roots },

@@ -1,5 +1,4 @@
 import * as vscode from 'vscode';
-import { CheckpointsError } from '../core/errors';
 import { sourceNames, sources, type ImportReport, type Source } from '../imports/model';
 import { bundleFilter, importBundle } from './actions-sync';
 import { importPage, importText, offerText } from './import-text';
@@ -23,8 +22,7 @@ const hints: Record<Source, string> = {
 /** Asks what to import: a file that `Export…` wrote, what was found, or what the user knows to be elsewhere. */
 export const importAny = async (services: Services): Promise<void> => {
   const root = await pickRoot(services.workspaces, 'Import');
-  if (root === undefined)
-    throw services.workspaces.failures[0] ?? new CheckpointsError('invalid-argument', 'Open a folder first.');
+  if (root === undefined) return;
   const found = await withPatience('Looking for what can be imported', () => services.oldData.find(root));
   const items: Item[] = [
     {

@@ -73,8 +73,7 @@ export const openSessionOf = async (root: Root, session: string, fallback = sess
 
 export const startServer = async ({ workspaces }: Services, given?: Root): Promise<void> => {
   const root = given ?? (await pickRoot(workspaces, 'Start Server'));
-  if (root === undefined)
-    throw workspaces.failures[0] ?? new CheckpointsError('invalid-argument', 'Open a folder first.');
+  if (root === undefined) return;
   await withPatience('Starting OpenCode', () => root.sessions.gateway());
   vscode.window.showInformationMessage(`${(await root.sessions.description()) ?? 'OpenCode'}.`);
 };

@@ -1,9 +1,7 @@
 import * as vscode from 'vscode';
-import { CheckpointsError } from '../core/errors';
 import { plural } from './labels';
 import { pickRoot } from './picker';
 import { withPatience, withProgress } from './progress';
-import type { Root } from './root';
 import type { Services } from './services';
 
 export const bytes = (size: number): string => {
@@ -13,18 +11,8 @@ export const bytes = (size: number): string => {
   return `${value < 10 && power > 0 ? value.toFixed(1) : Math.round(value).toLocaleString('en')} ${units[power] ?? ''}`;
 };
 
-const oneRoot = async ({ workspaces }: Services, title: string): Promise<Root | undefined> => {
-  const root = await pickRoot(workspaces, title);
-  if (root === undefined && workspaces.current.length === 0)
-    throw (
-      workspaces.failures[0] ??
-      new CheckpointsError('invalid-argument', 'Open a folder first: checkpoints belong to one.')
-    );
-  return root;
-};
-
 export const showStatistics = async (services: Services): Promise<void> => {
-  const root = await oneRoot(services, 'Show Statistics');
+  const root = await pickRoot(services.workspaces, 'Show Statistics');
   if (root === undefined) return;
   const stats = await withPatience('Counting', () => root.api.stats());
   const rows = stats.perSession.map(
@@ -49,7 +37,7 @@ export const showStatistics = async (services: Services): Promise<void> => {
 const cell = (text: string): string => text.replace(/[|\\]/g, (sign) => `\\${sign}`).replace(/\s+/g, ' ');
 
 export const cleanUp = async (services: Services): Promise<void> => {
-  const root = await oneRoot(services, 'Clean Up Store');
+  const root = await pickRoot(services.workspaces, 'Clean Up Store');
   if (root === undefined) return;
   const preview = await withPatience('Looking at what can go', () => root.api.prune({ dryRun: true }));
   const detail =
@@ -91,7 +79,7 @@ const mendClosed = async ({ workspaces }: Services): Promise<boolean> => {
 
 export const runDoctor = async (services: Services): Promise<void> => {
   if (!(await mendClosed(services))) return;
-  const root = await oneRoot(services, 'Run Doctor');
+  const root = await pickRoot(services.workspaces, 'Run Doctor');
   if (root === undefined) return;
   const problems = await withPatience('Examining the store', () => root.api.doctor());
   if (problems.length === 0) {

@@ -14,20 +14,13 @@ import { isTreeNode } from './tree-nodes';
 
 export const bundleFilter = { 'Checkpoint files': ['bundle'], 'All files': ['*'] };
 
-const oneRoot = async ({ workspaces }: Services, title: string): Promise<Root | undefined> => {
-  const root = await pickRoot(workspaces, title);
-  if (root === undefined && workspaces.current.length === 0)
-    throw workspaces.failures[0] ?? new CheckpointsError('invalid-argument', 'Open a folder first.');
-  return root;
-};
-
 const optionsOf = ({ signal, report }: Running): SyncOptions => ({
   signal,
   onProgress: ({ phase, done, total }) => report({ done, total, what: phaseWords[phase] }),
 });
 
 export const push = async (services: Services): Promise<void> => {
-  const root = await oneRoot(services, 'Push Checkpoints');
+  const root = await pickRoot(services.workspaces, 'Push Checkpoints');
   if (root === undefined) return;
   const remote = await services.remotes.pick(root, 'Push Checkpoints to…');
   if (remote === undefined) return;
@@ -62,7 +55,7 @@ const confirmPush = async (root: Root, remote: string): Promise<boolean | undefi
 };
 
 export const fetchCheckpoints = async (services: Services): Promise<void> => {
-  const root = await oneRoot(services, 'Fetch Checkpoints');
+  const root = await pickRoot(services.workspaces, 'Fetch Checkpoints');
   if (root === undefined) return;
   const remote = await services.remotes.pick(root, 'Fetch Checkpoints from…');
   if (remote === undefined) return;
@@ -112,7 +105,7 @@ export const exportCheckpoints = async (services: Services, argument: unknown, s
 };
 
 const pickMany = async (services: Services): ReturnType<typeof targetsOf> => {
-  const root = await oneRoot(services, 'Export');
+  const root = await pickRoot(services.workspaces, 'Export');
   if (root === undefined) return [];
   const checkpoints = (await root.api.list()).sort(newestFirst);
   if (checkpoints.length === 0) {

@@ -1,22 +1,11 @@
 import * as vscode from 'vscode';
-import { CheckpointsError } from '../core/errors';
 import type { TaskStatus } from '../core/model';
 import { pickRoot } from './picker';
-import type { Root } from './root';
 import type { Services } from './services';
 import { addItem, hasLines, listNames, replaceItem, statusNames, textNames, type ListField } from './task-model';
 import { saveTask } from './task-save';
 import { isTaskNode, type TaskNode } from './task-view';
 import { editText } from './text-fields';
-
-const rootOf = async ({ workspaces }: Services, title: string): Promise<Root | undefined> => {
-  const root = await pickRoot(workspaces, title);
-  if (root === undefined && workspaces.current.length === 0)
-    throw (
-      workspaces.failures[0] ?? new CheckpointsError('invalid-argument', 'Open a folder first: a task belongs to one.')
-    );
-  return root;
-};
 
 const pickStatus = async (now: TaskStatus | undefined): Promise<TaskStatus | undefined> => {
   const items = (Object.keys(statusNames) as TaskStatus[]).map((status) => ({
@@ -29,7 +18,7 @@ const pickStatus = async (now: TaskStatus | undefined): Promise<TaskStatus | und
 
 /** The palette's way: which field, then its value. Also makes the first task. */
 export const editTask = async (services: Services): Promise<void> => {
-  const root = await rootOf(services, 'Edit Task State');
+  const root = await pickRoot(services.workspaces, 'Edit Task State');
   if (root === undefined) return;
   const task = await root.task.read();
   const fields = [
@@ -103,7 +92,7 @@ const examples: Record<ListField, string> = {
 
 /** The page for whoever takes over, readonly: it is made anew with each save. */
 export const openHandoff = async (services: Services): Promise<void> => {
-  const root = await rootOf(services, 'Open Handoff');
+  const root = await pickRoot(services.workspaces, 'Open Handoff');
   if (root === undefined) return;
   const file = vscode.Uri.joinPath(root.uri, '.opencode', 'state', 'handoff.md');
   try {

@@ -12,6 +12,7 @@ import * as sync from './actions-sync';
 import * as task from './actions-task';
 import { commands, type CommandId, contextKeys, needTrust } from './ids';
 import { restoreSelectedLines } from './line-restore';
+import { rowIsLost } from './lost-row';
 import { showError } from './notifications';
 import { targetOf } from './picker';
 import { restoreRows, selectedPaths } from './restore-rows';
@@ -119,6 +120,9 @@ export const registerCommands = (options: CommandOptions): vscode.Disposable => 
       try {
         services.log.debug(`command ${id}`);
         if (needTrust.has(id)) requireTrust();
+        // To ask which checkpoint is meant would be odd after a click on one, and dangerous where the answer is another.
+        if (rowIsLost(id, args))
+          return void vscode.window.showInformationMessage('The list changed in the moment of the click. Click again.');
         return await handler(...args);
       } catch (error) {
         // Not awaited: the message stays until somebody reads it, the command is over.

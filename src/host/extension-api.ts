@@ -1,16 +1,13 @@
 import type * as vscode from 'vscode';
 import type { WorkspaceApi } from '../core/api';
 import { CheckpointsError } from '../core/errors';
-import { programApi, type CheckpointsApi } from '../core/programs';
+import { programApi, type ExtensionApi as WindowApi } from '../core/programs';
 import type { Root } from './root';
 import { requireTrust } from './trust';
 import type { Workspaces } from './workspaces';
 
 /** What `activate` returns to other extensions. */
-export interface ExtensionApi extends CheckpointsApi {
-  /** The checkpoints of one folder of a window with several; without it the first one is meant. */
-  folder(uri: vscode.Uri): CheckpointsApi;
-}
+export type ExtensionApi = WindowApi<vscode.Uri>;
 
 export const extensionApi = (workspaces: Workspaces): ExtensionApi => {
   const first = programApi(async () => shared(workspaces, (await workspaces.all())[0]));

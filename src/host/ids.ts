@@ -91,6 +91,17 @@ export const needTrust: ReadonlySet<string> = new Set<CommandId>([
   ...[commands.push, commands.fetch, commands.export, commands.import],
 ]);
 
+/** What is offered on the rows of a view, and in no view's title; the menus in package.json say the same. */
+export const ofRows: ReadonlySet<string> = new Set<CommandId>([
+  ...[commands.compareWorking, commands.comparePrevious, commands.compareWith, commands.compareSelected],
+  ...[commands.compareSessionStart, commands.compareTurn, commands.showInGutter, commands.revealInTimeline],
+  ...[commands.restore, commands.revertTurn, commands.restoreFile, commands.restoreFolder, commands.forkSession],
+  ...[commands.rename, commands.describe, commands.pin, commands.unpin, commands.copyId, commands.delete],
+  ...[commands.openSession, commands.firstVersions, commands.clearSession, commands.export],
+  ...[commands.openChanges, commands.openFile],
+  ...[commands.editTaskRow, commands.addTaskItem, commands.removeTaskItem, commands.restoreTask],
+]);
+
 export const contextKeys = {
   /** Which empty state the tree is in: its welcome views hang on it. */
   state: 'opencodeCheckpoints.state',

@@ -70,6 +70,33 @@ export const madeBy = ({ trigger, origin }: Pick<Checkpoint, 'trigger' | 'origin
 export const originText = ({ origin }: Pick<Checkpoint, 'origin'>): string =>
   origin === null ? '' : `from ${origin.user}@${origin.machine}`;
 
+/** What a side bar of the usual width can show of a prompt beside its age, and how much longer it may be to stay whole. */
+const headWidth = 22;
+const wholeWidth = 24;
+
+/** A Chinese character takes the room of two others. */
+const widthOf = (character: string): number => ((character.codePointAt(0) ?? 0) >= 0x1100 ? 2 : 1);
+
+/**
+ * A prompt for a row: its first words, and the rest for behind the age. VS Code cuts a row at its end, and of a long
+ * prompt in a narrow side bar that would be the age.
+ */
+export const headAndRest = (prompt: string): [head: string, rest: string] => {
+  const characters = [...prompt];
+  let [width, fits, space] = [0, 0, 0];
+  characters.forEach((character, index) => {
+    width += widthOf(character);
+    if (width > headWidth) return;
+    fits = index + 1;
+    if (character === ' ') space = index;
+  });
+  if (width <= wholeWidth) return [prompt, ''];
+  // One long word is cut anywhere.
+  const at = space > fits / 3 ? space : fits;
+  const part = (from: number, to?: number): string => characters.slice(from, to).join('').trim();
+  return [`${part(0, at)}…`, `…${part(at)}`];
+};
+
 export const firstLine = (text: string): string => text.split(/\r?\n/, 1)[0]?.trim() ?? '';
 
 /** Said where checkpoints are deleted; empty when none of them was fetched. */

@@ -1,4 +1,5 @@
 import * as vscode from 'vscode';
+import { CheckpointsError } from '../core/errors';
 import type { Checkpoint } from '../core/model';
 import type { Target } from './diff';
 import { counts, firstLine, originText, triggerIcons } from './labels';
@@ -25,12 +26,22 @@ export const checkpointItem = (target: Target, severalRoots: boolean): Checkpoin
   };
 };
 
+/** At least one: where there is none, why. */
+export const openRoots = async (workspaces: Workspaces): Promise<Root[]> => {
+  const roots = await workspaces.all();
+  if (roots.length > 0) return roots;
+  throw (
+    workspaces.failures[0] ??
+    new CheckpointsError('invalid-argument', 'Open a folder first: checkpoints belong to one.')
+  );
+};
+
 /** The checkpoints as rows of a pick, newest first. */
 export const checkpointItems = async (
   workspaces: Workspaces,
   accept: (target: Target) => boolean,
 ): Promise<CheckpointItem[]> => {
-  const roots = await workspaces.all();
+  const roots = await openRoots(workspaces);
   const lists = await Promise.all(
     roots.map(async (root) => (await root.api.list()).map((checkpoint): Target => ({ root, checkpoint }))),
   );
@@ -73,12 +84,12 @@ export const activeRoot = async (workspaces: Workspaces): Promise<Root | undefin
   return root;
 };
 
-/** The root that a command without a checkpoint means: that of the active editor, else the only one, else the user says. */
+/** The root that a command without a checkpoint means: that of the active editor, else the only one, else the user says, or gives up. */
 export const pickRoot = async (workspaces: Workspaces, title: string): Promise<Root | undefined> => {
-  const roots = await workspaces.all();
   const own = await activeRoot(workspaces);
   if (own !== undefined) return own;
-  if (roots.length <= 1) return roots[0];
+  const roots = await openRoots(workspaces);
+  if (roots.length === 1) return roots[0];
   const items = roots.map((root) => ({ label: `$(root-folder) ${root.name}`, description: root.api.root, root }));
   return (await vscode.window.showQuickPick(items, { title }))?.root;
 };

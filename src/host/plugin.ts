@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import * as vscode from 'vscode';
 import { loadConfig } from '../core/config';
-import { CheckpointsError } from '../core/errors';
 import type { InstalledPlugin, InstallOptions, PluginPlace } from '../opencode/plugin-install';
 import { contextKeys } from './ids';
 import { pickRoot } from './picker';
@@ -59,8 +58,7 @@ export class Plugin implements vscode.Disposable {
   /** The command: for this project or for all of them. */
   async install(given?: Root): Promise<boolean> {
     const root = given ?? (await pickRoot(this.workspaces, 'Install OpenCode Plugin'));
-    if (root === undefined)
-      throw this.workspaces.failures[0] ?? new CheckpointsError('invalid-argument', 'Open a folder first.');
+    if (root === undefined) return false;
     const known = await this.installed(root);
     const note = (place: PluginPlace): string => {
       const plugin = known.find((entry) => entry.place === place)?.plugin;

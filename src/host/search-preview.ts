@@ -40,9 +40,14 @@ export class SearchPreview implements vscode.Disposable {
     );
   }
 
-  dispose(): void {
+  /** Nothing that is not on the screen yet comes there. */
+  cancel(): void {
     clearTimeout(this.timer);
     this.number += 1;
+  }
+
+  dispose(): void {
+    this.cancel();
   }
 
   private async open(target: Target, query: string, wanted: () => boolean): Promise<void> {

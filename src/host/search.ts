@@ -3,7 +3,7 @@ import { compareWithWorking, type Target } from './diff';
 import { commands } from './ids';
 import { showError } from './notifications';
 import { pathMatcher } from './path-match';
-import { type CheckpointItem, checkpointItem, newestFirst } from './picker';
+import { type CheckpointItem, checkpointItem, newestFirst, openRoots } from './picker';
 import { parseQuery } from './search-query';
 import { SearchPreview } from './search-preview';
 import type { Services } from './services';
@@ -42,10 +42,14 @@ export const search = (services: Services): void => {
     const number = (asked += 1);
     pick.busy = true;
     try {
-      const items = await find(services, pick.value);
+      const { items, leftOut } = await find(services, pick.value);
       if (number !== asked) return;
       pick.items = items;
-      pick.title = items.length === 0 ? 'Search Checkpoints: nothing found' : 'Search Checkpoints';
+      // What was about to be shown is not in the list any more.
+      if (items.length === 0) preview.cancel();
+      const nothing = pick.value === '' ? 'there are none yet' : 'nothing found';
+      const said = [items.length === 0 ? nothing : '', leftOut].filter((words) => words !== '');
+      pick.title = ['Search Checkpoints', said.join('; ')].filter((words) => words !== '').join(': ');
     } catch (error) {
       services.log.error(String(error));
       pick.title = `Search Checkpoints: ${error instanceof Error ? error.message : String(error)}`;
@@ -91,10 +95,10 @@ export const search = (services: Services): void => {
   void ask();
 };
 
-const find = async ({ workspaces }: Services, text: string): Promise<CheckpointItem[]> => {
+const find = async ({ workspaces }: Services, text: string): Promise<{ items: CheckpointItem[]; leftOut: string }> => {
   const { unknown, path, ...filter } = parseQuery(text, Date.now());
   const touches = path === undefined ? () => true : pathMatcher(path);
-  const roots = await workspaces.all();
+  const roots = await openRoots(workspaces);
   const found = await Promise.all(
     roots.map(async (root) =>
       // Only the host knows what part of a path may mean, so it counts after that.
@@ -113,8 +117,7 @@ const find = async ({ workspaces }: Services, text: string): Promise<CheckpointI
       buttons: [compareButton, revealButton, ...(vscode.workspace.isTrusted ? [restoreButton] : [])],
     }));
   const [problem] = unknown;
-  if (problem !== undefined && items[0] !== undefined) items[0].detail = `“${problem}” is no filter and was left out`;
-  return items;
+  return { items, leftOut: problem === undefined ? '' : `“${problem}” is no filter and was left out` };
 };
 
 export const reveal = async ({ tree, treeView }: Services, { checkpoint }: Target): Promise<void> => {

@@ -5,6 +5,7 @@ import { commands, views } from './ids';
 import { firstLine } from './labels';
 import { fullTime, relativeTime } from './relative-time';
 import type { Root } from './root';
+import { TaskLook } from './task-look';
 import { isStep, listNames, statusNames, textNames, tickItem, type ListField, type TextField } from './task-model';
 import { requireTrust } from './trust';
 import type { Workspaces } from './workspaces';
@@ -55,6 +56,7 @@ export class TaskView implements vscode.TreeDataProvider<TaskNode>, vscode.Dispo
   readonly onDidChangeTreeData = this.changed.event;
   private readonly view: vscode.TreeView<TaskNode>;
   private readonly subscriptions: vscode.Disposable[];
+  private readonly look = new TaskLook(() => this.shown());
   private watchers: vscode.Disposable[] = [];
 
   constructor(
@@ -67,12 +69,26 @@ export class TaskView implements vscode.TreeDataProvider<TaskNode>, vscode.Dispo
       this.changed,
       this.view.onDidChangeCheckboxState((event) => void this.tick(event.items).catch(this.failed)),
       workspaces.onDidChangeRoots(() => this.watch()),
-      workspaces.onDidChange(() => this.refresh()),
+      workspaces.onDidChange(() => void this.follow()),
     ];
   }
 
   refresh(): void {
     this.changed.fire(undefined);
+  }
+
+  /** Every checkpoint is a change of the store, and few are one of the task: rows that are drawn anew lose a click on its way. */
+  private async follow(): Promise<void> {
+    // A hidden one asks for its rows when it is shown.
+    if (!this.view.visible) this.look.forget();
+    else if (!(await this.look.changed())) return;
+    this.refresh();
+  }
+
+  /** All that the rows are made of. */
+  private async shown(): Promise<unknown> {
+    const roots = await this.workspaces.all();
+    return Promise.all(roots.map(async ({ api, task }) => [api.root, await task.read(), await task.history(api)]));
   }
 
   async getChildren(node?: TaskNode): Promise<TaskNode[]> {
@@ -172,7 +188,7 @@ export class TaskView implements vscode.TreeDataProvider<TaskNode>, vscode.Dispo
         new vscode.RelativePattern(root.uri, '.opencode/state/checkpoint.json'),
       ].map((pattern) => {
         const watcher = vscode.workspace.createFileSystemWatcher(pattern);
-        const refresh = () => this.refresh();
+        const refresh = () => void this.follow();
         return vscode.Disposable.from(
           watcher,
           watcher.onDidChange(refresh),

@@ -2,7 +2,17 @@ import * as vscode from 'vscode';
 import { hasFiles } from '../core/files-facet';
 import type { Checkpoint } from '../core/model';
 import { commands } from './ids';
-import { counts, countsInWords, firstLine, lineCounts, madeBy, originText, plural, triggerIcons } from './labels';
+import {
+  counts,
+  countsInWords,
+  firstLine,
+  headAndRest,
+  lineCounts,
+  madeBy,
+  originText,
+  plural,
+  triggerIcons,
+} from './labels';
 import { fullTime, relativeTime } from './relative-time';
 import {
   nodeId,
@@ -114,9 +124,11 @@ const sessionItem = ({ group, parent, open }: SessionNode): vscode.TreeItem => {
 
 const turnItem = ({ group }: TurnNode): vscode.TreeItem => {
   const label = firstLine(group.prompt) || `Turn ${group.number}`;
-  const item = new vscode.TreeItem(label, vscode.TreeItemCollapsibleState.Collapsed);
+  const [head, rest] = headAndRest(label);
+  const item = new vscode.TreeItem(head, vscode.TreeItemCollapsibleState.Collapsed);
   const isFew = group.changed === 0 || atEdge(group.changed);
-  item.description = [isFew ? '' : plural(group.changed, 'file'), age(group.startedAt)].filter(Boolean).join(' · ');
+  const words = [isFew ? '' : plural(group.changed, 'file'), age(group.startedAt), rest];
+  item.description = words.filter((word) => word !== '').join(' · ');
   if (atEdge(group.changed)) item.resourceUri = counted(group.first.id, group.changed);
   item.iconPath = new vscode.ThemeIcon('comment');
   item.contextValue = 'turn';
@@ -128,22 +140,24 @@ const turnItem = ({ group }: TurnNode): vscode.TreeItem => {
 };
 
 /** Inside its turn a point need not repeat the prompt. */
-const pointLabel = ({ checkpoint, parent }: CheckpointNode): string => {
-  if (parent?.type === 'turn' && checkpoint.trigger === 'turn') return 'Before the prompt';
-  if (parent?.type === 'turn' && checkpoint.trigger === 'idle') return 'After the turn';
-  return firstLine(checkpoint.title) || checkpoint.id;
+const pointLabel = ({ checkpoint, parent }: CheckpointNode): [label: string, rest: string] => {
+  if (parent?.type === 'turn' && checkpoint.trigger === 'turn') return ['Before the prompt', ''];
+  if (parent?.type === 'turn' && checkpoint.trigger === 'idle') return ['After the turn', ''];
+  const title = firstLine(checkpoint.title) || checkpoint.id;
+  return checkpoint.trigger === 'turn' && checkpoint.name === null ? headAndRest(title) : [title, ''];
 };
 
 const checkpointItem = (node: CheckpointNode): vscode.TreeItem => {
   const { checkpoint } = node;
   const { files } = checkpoint;
   const changed = files.added + files.modified + files.deleted;
+  const [label, rest] = pointLabel(node);
   const item = new vscode.TreeItem(
-    pointLabel(node),
+    label,
     changed > 0 ? vscode.TreeItemCollapsibleState.Collapsed : vscode.TreeItemCollapsibleState.None,
   );
   const origin = originText(checkpoint);
-  item.description = [counts(files), origin, age(checkpoint.createdAt)].filter((part) => part !== '').join(' · ');
+  item.description = [counts(files), origin, age(checkpoint.createdAt), rest].filter((part) => part !== '').join(' · ');
   item.iconPath = checkpointIcon(checkpoint);
   item.contextValue = contextValue(checkpoint);
   item.tooltip = tooltip(checkpoint);

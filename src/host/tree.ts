@@ -1,5 +1,6 @@
 import * as vscode from 'vscode';
 import type { Change, Checkpoint } from '../core/model';
+import { Calm } from './calm';
 import { type PathFolder, filesBelow, pathTree } from './file-tree';
 import type { Root } from './root';
 import { DrawnRows, keyOf, top } from './tree-drawn';
@@ -8,6 +9,14 @@ import { groupBySession, isGroup, type SessionGroup, type TurnGroup } from './tr
 import type { CheckpointNode, FileNode, FolderNode, MoreNode, SessionNode, TreeNode, TurnNode } from './tree-nodes';
 import type { SessionStates } from './session-states';
 import type { Workspaces } from './workspaces';
+
+/**
+ * VS Code forgets the rows below one that is drawn anew until it has asked for them again, and a click in that moment
+ * reaches its command without a row. While an agent works there is something new all the time: what comes together is
+ * drawn together, and the next drawing waits. In sum less than the second within which windows keep each other fresh.
+ */
+const gatherMs = 200;
+const apartMs = 700;
 
 /** VS Code asks for every child of an open node, so lists come in pages. */
 const page = 50;
@@ -44,9 +53,12 @@ export class CheckpointTree implements vscode.TreeDataProvider<TreeNode>, vscode
     private readonly failed: (error: unknown) => void,
     private readonly states?: Pick<SessionStates, 'of' | 'onDidChange'>,
   ) {
-    if (states !== undefined) this.subscriptions.push(states.onDidChange(() => void this.refresh()));
+    const soon = new Calm(() => void this.refresh(), gatherMs, apartMs);
+    if (states !== undefined) this.subscriptions.push(states.onDidChange(() => soon.ask()));
     this.subscriptions.push(
-      workspaces.onDidChange(() => void this.refresh()),
+      soon,
+      // What was done in this window is looked for at once.
+      workspaces.onDidChange(({ event }) => (event.kind === 'external' ? soon.ask() : void this.refresh())),
       workspaces.onDidChangeRoots(() => void this.refresh()),
       this.changed,
       this.listed,

@@ -3,7 +3,7 @@ import { VsCodeSession } from '../rig/vscode-session';
 import { playAfternoon, project } from './afternoon';
 
 const view = 'Checkpoints';
-const turn = 'Add a discount to total';
+const turn = 'Add a discount to';
 const wide = { width: 1400, height: 900 };
 
 /** The same screens in every kind of theme and in a narrow window; a person looks at the pictures. */

@@ -103,7 +103,7 @@ describe.each(generations)(`${all.toLocaleString('en')} files, on OpenCode %s`, 
     expect(point.files).toMatchObject({ added: 0, modified: all, deleted: 0, skipped: [], partial: [] });
     expect(contents()).toEqual(new Set(['export const value = "two";\n']));
     await workbench.expand(view, /^The sweep/);
-    await workbench.row(view, new RegExp(`^${prompt}\\s*${all.toLocaleString('en')} files`)).waitFor();
+    await workbench.row(view, new RegExp(`^Replace one by two…\\s*${all.toLocaleString('en')} files`)).waitFor();
     await desk.shot('1-turn');
   });
 

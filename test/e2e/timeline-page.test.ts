@@ -219,6 +219,25 @@ describe('keyboard', () => {
     expect(shown.backend.actions).toEqual([]);
   });
 
+  it('has a menu for folded tool calls, too, by mouse and by key', async () => {
+    const shown = await showAfternoon();
+    const { page } = shown;
+    const fold = page.locator('.row.fold').first();
+    await fold.click({ button: 'right' });
+    await page.waitForSelector('.menu-item:focus');
+    const labels = page.locator('.menu-label');
+    expect(await labels.allInnerTexts()).toEqual(
+      expect.arrayContaining(['Expand', 'Show Changes of This Turn', 'Revert This Turn']),
+    );
+    expect(await violations(shown)).toEqual([]);
+    await page.keyboard.press('Enter');
+    await page.locator('.row.fold[aria-expanded="true"]').first().waitFor();
+    await page.keyboard.press('Shift+F10');
+    await labels.filter({ hasText: 'Collapse' }).waitFor();
+    await labels.filter({ hasText: 'Show Changes of This Turn' }).click();
+    expect(await acted(shown)).toEqual([{ type: 'compareTurn', id: expect.stringMatching(/^cp_/) as string }]);
+  });
+
   it('resizes the details by arrow keys and remembers', async () => {
     const shown = await showAfternoon();
     const { page } = shown;

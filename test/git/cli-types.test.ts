@@ -23,9 +23,10 @@ beforeAll(() => {
 afterAll(() => desk.dispose());
 
 const source = `
-import { CheckpointsError, openWorkspace, type Checkpoint, type CheckpointsApi } from 'opencode-checkpoints';
+import { CheckpointsError, openWorkspace, type Checkpoint, type CheckpointsApi, type ExtensionApi } from 'opencode-checkpoints';
 const api: CheckpointsApi = await openWorkspace({ directory: process.argv[2]! });
 const made: Checkpoint = await api.save({ name: 'typed', metadata: { a: 1 } });
+export const inWindow = (window: ExtensionApi<URL>, folder: URL): CheckpointsApi => window.folder(folder);
 api.on('created', ({ ids }) => ids.map((id) => id.length));
 api.on('error', (error) => error.reason === 'busy');
 const can = await api.canRestore('typed');

@@ -5,7 +5,7 @@ import * as vscode from 'vscode';
 import type { WorkspaceApi } from '../../src/core/api';
 import { CheckpointsError } from '../../src/core/errors';
 import { commands } from '../../src/host/ids';
-import { activeRoot } from '../../src/host/picker';
+import { activeRoot, openRoots, pickCheckpoint, pickRoot } from '../../src/host/picker';
 import { CheckpointTree } from '../../src/host/tree';
 import { failedFolders, viewState } from '../../src/host/view-state';
 import { Workspaces } from '../../src/host/workspaces';
@@ -44,6 +44,27 @@ describe('several folders', () => {
     assert.equal((await activeRoot(workspaces))?.name, 'second');
     await workspaces.close();
     assert.deepEqual(closed, ['project', 'second']);
+    workspaces.dispose();
+  });
+
+  for (const command of [commands.startServer, commands.installPlugin, commands.import, commands.clearSession])
+    it(`are asked for by ${command}, which is over when nobody says one`, async () => {
+      const asked = await answering([undefined], () => run(command));
+      assert.deepEqual(
+        asked.map(({ kind }) => kind),
+        ['pick'],
+      );
+    });
+
+  it('that cannot be opened are the reason why there is nothing to choose', async () => {
+    const workspaces = new Workspaces(() => Promise.reject(new CheckpointsError('git-missing', '')));
+    for (const ask of [
+      () => openRoots(workspaces),
+      () => pickRoot(workspaces, ''),
+      () => pickCheckpoint(workspaces, ''),
+    ])
+      await assert.rejects(ask(), { reason: 'git-missing' });
+    await workspaces.close();
     workspaces.dispose();
   });
 

@@ -232,20 +232,18 @@ export class Workbench {
     throw new Error(`the row ${String(text)} does not stand still`);
   }
 
-  /**
-   * A row that becomes another one in the moment of the click (a point that becomes a turn) is not known to its command,
-   * which then asks which checkpoint is meant. A person closes that and clicks again.
-   */
+  /** A row that is drawn anew in the moment of the click is not known to its command, which says so. A person clicks again. */
   private async rowWasLost(): Promise<boolean> {
-    const question = this.quickInput.getByPlaceholder('Type to search by title, time or folder');
+    const answer = this.notification('The list changed in the moment of the click.');
     try {
-      await question.waitFor({ timeout: 1000 });
+      await answer.waitFor({ timeout: 1000 });
     } catch (error) {
       if (!/Timeout/.test(String(error))) throw error;
       return false;
     }
-    await this.page.keyboard.press('Escape');
-    await question.waitFor({ state: 'hidden' });
+    await answer.hover();
+    await answer.locator('.codicon-notifications-clear').click();
+    await answer.waitFor({ state: 'detached' });
     return true;
   }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { TimelineRow } from '../../src/protocol/timeline';
 import { keyIntent, keyName } from '../../webview/timeline/model/keys';
-import { compareInOrder, menuFor } from '../../webview/timeline/model/menu';
+import { compareInOrder, menuFor, menuOf } from '../../webview/timeline/model/menu';
 import { initialState, readPageState } from '../../webview/timeline/model/page-state';
 import {
   maxScroll,
@@ -125,6 +125,31 @@ describe('menu', () => {
     expect(bare).not.toContain('Revert This Turn');
     const full = labels(row('1', { session: 's', turn: 1, facets: 'fc', pinned: true }));
     expect(full).toEqual(expect.arrayContaining(['Fork Session Here', 'Open Session', 'Revert This Turn', 'Unpin']));
+  });
+
+  it('of folded tool calls is about their turn', () => {
+    const rows = [
+      row('2', { trigger: 'tool', session: 's', turn: 1 }),
+      row('1', { trigger: 'tool', session: 's', turn: 1 }),
+    ];
+    const place = { session: 's', column: 0, head: false, position: 0, size: 0 };
+    const runs = (open: boolean) =>
+      menuOf({ kind: 'fold', key: 'f', rows, open, ...place }, []).flatMap((entry) =>
+        entry.kind === 'item' ? [[entry.label, entry.run]] : [],
+      );
+    expect(runs(false)).toEqual([
+      ['Expand', { type: 'fold', key: 'f', open: true }],
+      ['Show Changes of This Turn', { type: 'compareTurn', id: '1' }],
+      ['Revert This Turn', { type: 'revertTurn', id: '1' }],
+      ['Open Session', { type: 'openSession', session: 's' }],
+    ]);
+    expect(runs(true)[0]).toEqual(['Collapse', { type: 'fold', key: 'f', open: false }]);
+  });
+
+  it('of a fork without a checkpoint opens its session', () => {
+    const place = { session: 's', column: 0, head: true, position: 0, size: 0 };
+    const entries = menuOf({ kind: 'session', key: 'session:s', t: 0, ...place }, []);
+    expect(entries).toEqual([expect.objectContaining({ run: { type: 'openSession', session: 's' } })]);
   });
 
   it('compares with the marked one, from the older to the newer', () => {

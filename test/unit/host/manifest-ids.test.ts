@@ -6,6 +6,7 @@ import {
   container,
   contextKeys,
   needTrust,
+  ofRows,
   section,
   settings,
   snapshotScheme,
@@ -57,6 +58,13 @@ describe('package.json and the code', () => {
         ...[commands.restoreFile, commands.restoreFolder, commands.openChanges, commands.openFile],
       ]),
     );
+  });
+
+  it('name the same commands of rows', () => {
+    const { menus } = manifest.contributes;
+    const inTitles = new Set(menus['view/title']?.map(({ command }) => command));
+    const onRows = menus['view/item/context']?.map(({ command }) => command) ?? [];
+    expect(sorted(ofRows)).toEqual(sorted(new Set(onRows.filter((command) => !inTitles.has(command)))));
   });
 
   it('name the same views in the same container', () => {

@@ -4,6 +4,7 @@ import {
   counts,
   countsInWords,
   fetchedStay,
+  headAndRest,
   lineCounts,
   shortTitle,
   triggerIcons,
@@ -81,6 +82,22 @@ const plan = (more: Partial<RestorePlan>): RestorePlan => ({
   massDelete: false,
   fileCount: 10,
   ...more,
+});
+
+describe('a prompt in a row', () => {
+  it.each<[prompt: string, head: string, rest: string]>([
+    ['Fix the login', 'Fix the login', ''],
+    ['Make the greeting louder', 'Make the greeting louder', ''],
+    ['Now rename describe() to label everywhere', 'Now rename describe()…', '…to label everywhere'],
+    ['Replace one by two everywhere', 'Replace one by two…', '…everywhere'],
+    [`a${'b'.repeat(50)}`, `a${'b'.repeat(21)}…`, `…${'b'.repeat(29)}`],
+    [`I ${'b'.repeat(50)}`, `I ${'b'.repeat(20)}…`, `…${'b'.repeat(30)}`],
+    ['测'.repeat(20), `${'测'.repeat(11)}…`, `…${'测'.repeat(9)}`],
+    ['😀'.repeat(20), `${'😀'.repeat(11)}…`, `…${'😀'.repeat(9)}`],
+    ['', '', ''],
+  ])('%s', (prompt, head, rest) => {
+    expect(headAndRest(prompt)).toEqual([head, rest]);
+  });
 });
 
 describe('the restore dialog', () => {

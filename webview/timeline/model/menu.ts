@@ -1,22 +1,56 @@
 import { facetLetters, type TimelineAction, type TimelineRow } from '../../../src/protocol/timeline';
+import type { FoldItem, LaneItem, SessionItem } from './layout';
 
-export type MenuEntry =
-  | { kind: 'separator' }
-  | { kind: 'item'; label: string; icon: string; hint?: string; run: TimelineAction | { type: 'mark'; id: string } };
+/** What the page does itself, and what the host is asked for. */
+type Run = TimelineAction | { type: 'mark'; id: string } | { type: 'fold'; key: string; open: boolean };
+
+export type MenuEntry = { kind: 'separator' } | { kind: 'item'; label: string; icon: string; hint?: string; run: Run };
+
+const separator: MenuEntry = { kind: 'separator' };
+
+const item = (label: string, icon: string, run: Run, hint?: string): MenuEntry => ({
+  kind: 'item',
+  label,
+  icon,
+  run,
+  ...(hint ? { hint } : {}),
+});
+
+/** What one can do with a row of the list, whatever it stands for. */
+export function menuOf(row: LaneItem, marks: readonly TimelineRow[]): MenuEntry[] {
+  if (row.kind === 'point') return menuFor(row.row, marks);
+  return row.kind === 'fold' ? foldMenu(row) : sessionMenu(row);
+}
+
+/** The tool calls of a turn belong to it, and so does what one would do with all of them. */
+function foldMenu({ key, open, rows, session }: FoldItem): MenuEntry[] {
+  const toggle = item(open ? 'Collapse' : 'Expand', open ? 'chevron-down' : 'chevron-right', {
+    type: 'fold',
+    key,
+    open: !open,
+  });
+  const oldest = rows.at(-1);
+  if (!oldest) return [toggle];
+  return [
+    toggle,
+    separator,
+    item('Show Changes of This Turn', 'comment', { type: 'compareTurn', id: oldest.id }),
+    item('Revert This Turn', 'reply', { type: 'revertTurn', id: oldest.id }),
+    ...(session === null
+      ? []
+      : [separator, item('Open Session', 'comment-discussion', { type: 'openSession', session })]),
+  ];
+}
+
+const sessionMenu = ({ session }: SessionItem): MenuEntry[] => [
+  item('Open Session', 'comment-discussion', { type: 'openSession', session }),
+];
 
 /** Everything one can do with a checkpoint, in the order one would think of it. */
 export function menuFor(row: TimelineRow, marks: readonly TimelineRow[]): MenuEntry[] {
   const { id } = row;
   const other = marks.find((mark) => mark.id !== id);
   const marked = marks.some((mark) => mark.id === id);
-  const item = (label: string, icon: string, run: (MenuEntry & { kind: 'item' })['run'], hint?: string): MenuEntry => ({
-    kind: 'item',
-    label,
-    icon,
-    run,
-    ...(hint ? { hint } : {}),
-  });
-  const separator: MenuEntry = { kind: 'separator' };
   const conversation = row.facets.includes(facetLetters.conversation);
   return [
     item('Restore…', 'discard', { type: 'restore', id }),

@@ -11,7 +11,7 @@ import {
 } from '../../../src/protocol/timeline';
 import type { PageHost } from '../host';
 import { TimeFormat } from '../model/dates';
-import { compareInOrder, menuFor } from '../model/menu';
+import { compareInOrder, menuFor, menuOf, type MenuEntry } from '../model/menu';
 import { readPageState } from '../model/page-state';
 import { TimelineStore } from '../model/store';
 import { compareBar } from './compare-bar';
@@ -303,13 +303,16 @@ export class CheckpointsTimeline extends LitElement {
   }
 
   private readonly openMenu = (row: TimelineRow, at: { x: number; y: number }): void => {
-    const { store } = this;
-    if (!store) return;
-    void this.find<TimelineMenu>('timeline-menu')?.open(menuFor(row, store.marked), at, ({ run }) => {
+    if (this.store) this.showMenu(this.store, menuFor(row, this.store.marked), at);
+  };
+
+  private showMenu(store: TimelineStore, entries: readonly MenuEntry[], at: { x: number; y: number }): void {
+    void this.find<TimelineMenu>('timeline-menu')?.open(entries, at, ({ run }) => {
       if (run.type === 'mark') store.toggleMark(run.id, false);
+      else if (run.type === 'fold') store.toggleFold(run.key, run.open);
       else this.act(run);
     });
-  };
+  }
 
   private readonly onList = (event: ListEvent): void => {
     const { store } = this;
@@ -327,9 +330,9 @@ export class CheckpointsTimeline extends LitElement {
       case 'escape':
         return this.escape(store);
       case 'menu': {
-        const row = store.data.byId.get(event.key);
+        const item = store.item(event.key);
         tooltip?.hide();
-        return row && this.openMenu(row, event);
+        return item ? this.showMenu(store, menuOf(item, store.marked), event) : undefined;
       }
       case 'open-session':
         return this.act({ type: 'openSession', session: event.session });

@@ -255,7 +255,7 @@ export class TimelineList extends LitElement {
   private readonly onContextMenu = (event: MouseEvent): void => {
     event.preventDefault();
     const item = this.itemOf(event);
-    if (item?.kind !== 'point') return;
+    if (!item) return;
     this.store.select(item.key);
     this.emit({ type: 'menu', key: item.key, x: event.clientX, y: event.clientY });
   };
@@ -315,22 +315,23 @@ export class TimelineList extends LitElement {
     item: LaneItem,
   ): void {
     const { store } = this;
+    const { key } = item;
+    if (what === 'menu') {
+      this.bringIntoView(key);
+      const at = this.selectedRect ?? this.getBoundingClientRect();
+      return this.emit({ type: 'menu', key, x: at.left + 40, y: at.bottom });
+    }
     if (item.kind === 'fold') {
-      if (what === 'enter' || what === 'mark') store.toggleFold(item.key, !item.open);
+      if (what === 'enter' || what === 'mark') store.toggleFold(key, !item.open);
       return;
     }
     if (item.kind === 'session') {
-      if (what === 'enter') this.emit({ type: 'enter', key: item.key });
+      if (what === 'enter') this.emit({ type: 'enter', key });
       return;
     }
-    const { key } = item;
     if (what === 'mark') store.toggleMark(key, false);
     else if (what === 'compare') this.emit({ type: 'compare-working', key });
-    else if (what === 'menu') {
-      this.bringIntoView(key);
-      const at = this.selectedRect ?? this.getBoundingClientRect();
-      this.emit({ type: 'menu', key, x: at.left + 40, y: at.bottom });
-    } else this.emit({ type: what, key });
+    else this.emit({ type: what, key });
   }
 
   private closeFold(item: LaneItem | null): void {
