@@ -203,7 +203,11 @@ export class V1Gateway implements SessionGateway {
       });
     await importByCommand(cli, document, options.directory);
     if (!(await sessionExists(this, id)))
-      throw new CheckpointsError('server-failed', `The imported session ${id} is not on the server at ${this.url}`);
+      throw new CheckpointsError(
+        'server-failed',
+        `The session was imported, but not where the server at ${this.url} keeps its own: start both on one machine with the same HOME and XDG_DATA_HOME`,
+        { details: { session: id } },
+      );
     return this.get(id);
   }
 

@@ -30,6 +30,8 @@ export interface Agent {
   password: string;
   generation: Generation;
   version: string;
+  /** Where it keeps its data: commands of OpenCode that shall meet its sessions need the same. */
+  places: Record<string, string>;
   stop(): Promise<void>;
 }
 
@@ -83,6 +85,11 @@ async function environment(options: AgentOptions): Promise<NodeJS.ProcessEnv> {
   return { ...process.env, XDG_DATA_HOME: data, XDG_STATE_HOME: join(options.home, 'state') };
 }
 
+function placesOf(env: NodeJS.ProcessEnv): Record<string, string> {
+  const names = ['HOME', 'XDG_DATA_HOME', 'XDG_CONFIG_HOME', 'XDG_STATE_HOME', 'XDG_CACHE_HOME'];
+  return Object.fromEntries(names.flatMap((name) => (env[name] ? [[name, env[name]]] : [])));
+}
+
 /** Starts `opencode serve` on loopback with a password of its own, and the scripted model where it is wanted. */
 export async function startAgent(options: AgentOptions): Promise<Agent> {
   const { home, workspace, binary } = options;
@@ -119,5 +126,5 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     await stop();
     throw error;
   }
-  return { url: `http://127.0.0.1:${port}`, password, generation, version, stop };
+  return { url: `http://127.0.0.1:${port}`, password, generation, version, places: placesOf(base), stop };
 }

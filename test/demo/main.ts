@@ -28,11 +28,20 @@ const ourStore = (env: NodeJS.ProcessEnv): string =>
   env['OPENCODE_CHECKPOINTS_HOME'] ||
   join(env['XDG_DATA_HOME'] || join(env['HOME'] || homedir(), '.local', 'share'), 'opencode-checkpoints');
 
+const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
+
 /** `ask` for the terminals of the demo: the same command that the tasks run. */
 async function writeAsk(bin: string, ask: string[]): Promise<void> {
   await mkdir(bin, { recursive: true });
-  const quoted = ask.map((part) => `'${part.replaceAll("'", "'\\''")}'`).join(' ');
-  await writeFile(join(bin, 'ask'), `#!/bin/sh\nexec ${quoted} "$@"\n`, { mode: 0o755 });
+  await writeFile(join(bin, 'ask'), `#!/bin/sh\nexec ${ask.map(quoted).join(' ')} "$@"\n`, { mode: 0o755 });
+}
+
+/** `opencode` for the editor, which has a home of its own: with the sessions of the server that runs beside it. */
+async function writeOpenCode(bin: string, binary: string, { places }: Agent): Promise<string> {
+  const file = join(bin, 'opencode');
+  const env = Object.entries(places).map(([name, value]) => `export ${name}=${quoted(value)}\n`);
+  await writeFile(file, `#!/bin/sh\n${env.join('')}exec ${quoted(binary)} "$@"\n`, { mode: 0o755 });
+  return file;
 }
 
 /** Cleans up after us when we are killed; ended with the rest when we are not. */
@@ -105,7 +114,8 @@ export async function runDemo(options: DemoOptions, stopped: Promise<void>): Pro
       mode: 0o600,
     });
     stops.push(() => rm(stateFile, { force: true }));
-    const editor = await startEditor(options, { home, workspace, store, agent });
+    const binary = await writeOpenCode(join(home, 'bin'), options.opencode.binary, agent);
+    const editor = await startEditor(options, { home, workspace, store, agent, binary });
     stops.push(() => editor.stop());
     announce(options, editor, agent, describeModel(scripted, configured), plugin);
     await Promise.race([stopped, ...(editor.closed ? [editor.closed] : [])]);
@@ -123,10 +133,12 @@ interface EditorContext {
   workspace: string;
   store: string;
   agent: Agent;
+  /** OpenCode's program. */
+  binary: string;
 }
 
 async function startEditor(options: DemoOptions, context: EditorContext): Promise<Editor> {
-  const { home, workspace, store, agent } = context;
+  const { home, workspace, store, agent, binary } = context;
   const gitConfig = join(process.env['HOME'] || homedir(), '.gitconfig');
   const path = [
     join(home, 'bin'),
@@ -140,7 +152,7 @@ async function startEditor(options: DemoOptions, context: EditorContext): Promis
       PATH: path.join(delimiter),
       CHECKPOINTS_DEMO: home,
       OPENCODE_CHECKPOINTS_HOME: store,
-      OPENCODE_BIN: options.opencode.binary,
+      OPENCODE_BIN: binary,
       OPENCODE_SERVER_URL: agent.url,
       OPENCODE_SERVER_PASSWORD: agent.password,
       OPENCODE_PASSWORD: agent.password,
