@@ -65,7 +65,7 @@ export interface FilesFacet {
   exclude?: string[];
   /** Paths a scan found changed though nobody had named them since the scan before. */
   uncertain?: string[];
-  /** Calls of turns under way that named one of the changes, in their order, each with those it named; and commands, where nobody named one. */
+  /** Calls of turns under way, in their order, each with the changes that it was the last to name; and commands, where nobody named one. */
   calls?: Call[];
   /** The tree holds these paths and says nothing about any other (imported ones; none: no files at all). Left out: it holds everything. */
   only?: string[];

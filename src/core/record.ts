@@ -67,13 +67,13 @@ function filesFacet(facts: CaptureFacts): FilesFacet {
   };
 }
 
-/** Who may have made the changes: later that tells the turns apart that were under way at the same time. */
+/** Who made the changes, or may have: later that tells the turns apart that were under way at the same time. */
 function callsBehind({ previous, changes, calls }: CaptureFacts): Call[] {
   if (previous === null) return [];
-  const allNamed = changes.paths.every((path) => calls.some((call) => names(call, path)));
-  return calls.flatMap((call): Call[] => {
-    if (call.paths.length === 0) return allNamed ? [] : [call];
-    const paths = changes.paths.filter((path) => names(call, path));
+  const last = changes.paths.map((path) => calls.findLastIndex((call) => names(call, path)));
+  return calls.flatMap((call, i): Call[] => {
+    if (call.paths.length === 0) return last.includes(-1) ? [call] : [];
+    const paths = changes.paths.filter((_, at) => last[at] === i);
     return paths.length > 0 ? [{ ...call, paths }] : [];
   });
 }

@@ -4,7 +4,15 @@ import { handoff } from './handoff';
 import { importedSave } from './imported-task';
 import type { Checkpoint, CheckpointId, TaskState, TaskStatus, Trigger } from './model';
 import type { TaskPort } from './restorer';
-import { mergeTask, synthesizedTask, taskKey, taskOverview, withoutMadeUp, type Clamp, type TaskOverview } from './task';
+import {
+  mergeTask,
+  synthesizedTask,
+  taskKey,
+  taskOverview,
+  withoutMadeUp,
+  type Clamp,
+  type TaskOverview,
+} from './task';
 import { stateFiles } from './task-files';
 import { historyOf, isSave, savedAt, snapshotName } from './task-format';
 import type { LoadedTask, TaskStore } from './task-store';

@@ -153,16 +153,22 @@ export class Snapshots {
     const emptyDirs = await this.folders.find(tree, { env: this.scanner.environment(), excludesFile, name: ignoring });
 
     const forced: string[] = [];
+    const isThere = (path: string): boolean => Boolean(read.leaves.get(path));
     for (const path of forcedBefore)
-      if (read.leaves.get(path) && !seen.has(path) && !(found.base && (await this.trees.lookup(found.base, path))))
+      if (isThere(path) && !seen.has(path) && !(found.base && (await this.trees.lookup(found.base, path))))
         forced.push(path);
-    // One that is gone may come back, by an undo for instance: it still belongs to the workspace.
-    for (const path of base?.forced ?? []) if (!forced.includes(path)) forced.push(path);
+    // One that a tool named and that is gone may come back, by an undo for instance: it still belongs to the workspace.
+    for (const path of base?.forced ?? [])
+      if (!forced.includes(path) && (isThere(path) || base?.brought.includes(path) !== true)) forced.push(path);
 
     const partial = [...read.partial, ...unreadable];
     const must = !known && base !== null && unnamed.some((path) => read.leaves.get(path) && !seen.has(path));
     if (!must) this.scanner.release();
-    const git = await this.facet(repo, tree, read.skipped.length + forced.length + found.nested.length > 0);
+    const git = await this.facet(
+      repo,
+      tree,
+      read.skipped.length + forced.filter(isThere).length + found.nested.length > 0,
+    );
     const snapshot: Snapshot = {
       tree,
       lane: 'scan',

@@ -49,6 +49,23 @@ describe('what leaves the machine', () => {
     expect((await there.changes(held.id)).map(({ path }) => path)).toEqual(['app.ts']);
   });
 
+  it('is no name of an excluded file that an agent changed', async () => {
+    const box = sandbox();
+    const remote = bareRemote();
+    box.write('app.ts', 'one\n');
+    const workspace = await box.open();
+    const session = { id: 'ses_1', messageId: null, messageCount: 0, title: null, parent: null };
+    await workspace.create({ trigger: 'turn', session });
+    const cause = { tool: 'write', callId: null, paths: ['customers-9f.csv'] };
+    await workspace.create({ trigger: 'tool', session, cause, paths: cause.paths });
+    box.write('customers-9f.csv', 'of the agent\n');
+    const { files } = await workspace.create({ trigger: 'idle', session });
+    expect(files.calls).toEqual([{ ...cause, session: 'ses_1' }]);
+    configure(box, ['customers-*']);
+    await workspace.sync.push(remote.path);
+    expect(leaks(remote, 'customers-9f')).toBe(false);
+  });
+
   it('takes back what was excluded only after it was sent', async () => {
     const box = sandbox();
     const remote = bareRemote();
