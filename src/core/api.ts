@@ -146,6 +146,13 @@ export interface PlanOptions {
   keep?: string[];
 }
 
+/** Files, unless `part` says that OpenCode is waited for: it is asked who is at work, or the new session is being made. */
+export interface RestoreProgress {
+  done: number;
+  total: number;
+  part?: 'asking' | 'conversation';
+}
+
 export interface RestoreOptions extends PlanOptions {
   allowMassDelete?: boolean;
   /** Go on although the session is busy. */
@@ -153,8 +160,7 @@ export interface RestoreOptions extends PlanOptions {
   /** The session whose own agent goes back: it is at work by nature; others are refused all the same. */
   exempt?: string;
   signal?: AbortSignal;
-  /** `part`: the files are done, and the new session is being made. */
-  onProgress?: (progress: { done: number; total: number; part?: 'conversation' }) => void;
+  onProgress?: (progress: RestoreProgress) => void;
 }
 
 export interface Stats {

@@ -1,5 +1,5 @@
 import { anchorNow, counted } from './anchors';
-import { refuseCancelled } from './cancelling';
+import { unlessCancelled } from './cancelling';
 import { discard } from './discard';
 import { CheckpointsError } from './errors';
 import { forkAt, locateAnchor, type ForkOutcome, type ForkRequest } from './fork';
@@ -78,8 +78,8 @@ export class GatewayConversation implements ConversationPort {
     const asked = [gateway];
     for (const other of await this.running()) {
       if (other.url === gateway.url) continue;
-      const there = await lookOn(other, this.request(target));
-      if (there.place) return there;
+      const [there] = await orNothing(lookOn(other, this.request(target)).then((found) => [found]));
+      if (there?.place) return there;
       asked.push(other);
     }
     return { ...first, missing: nowhere(first.missing, asked) };
@@ -125,47 +125,30 @@ export class GatewayConversation implements ConversationPort {
   async refuseBusy(target: Checkpoint, exempt?: string): Promise<void> {
     const { id } = anchorOf(target);
     const gateway = await this.gateway();
-    const others = (await this.running()).filter(({ url }) => url !== gateway.url);
-    if (await anyBusy([gateway, ...others], id)) refuse([id], exempt);
+    const others = (await orNothing(this.running())).filter(({ url }) => url !== gateway.url);
+    const busy = await Promise.all([busyOn(gateway, id), ...others.map((other) => orNothing(busyOn(other, id)))]);
+    if (busy.flat().length > 0) refuse([id], exempt);
   }
 
   async refuseAtWork(sessions: readonly string[], exempt?: string): Promise<void> {
-    try {
-      const gateways = await this.running();
-      const asked = sessions.map(async (id) => ((await anyBusy(gateways, id)) ? [id] : []));
-      const working = gateways.map((gateway) => gateway.working(this.directory));
-      refuse([...new Set((await Promise.all([...asked, ...working])).flat())], exempt);
-    } catch (error) {
-      // Whoever cannot be asked forbids nothing: files can be restored without any OpenCode.
-      if (!CheckpointsError.is(error) || CheckpointsError.is(error, 'session-busy')) throw error;
-    }
+    const gateways = await orNothing(this.running());
+    const working = gateways.map((gateway) => orNothing(gateway.working(this.directory)));
+    refuse([...new Set([...(await atWorkOn(gateways, sessions)), ...(await Promise.all(working)).flat()])], exempt);
   }
 
   async anchorNow(session: string): Promise<SessionAnchor | null> {
-    try {
-      const [having] = (await Promise.all((await this.running()).map((gateway) => wholeOf(gateway, session)))).flat();
-      return having ? anchorNow(having.info, having.messages) : null;
-    } catch (error) {
-      if (CheckpointsError.is(error)) return null;
-      throw error;
-    }
+    const found = (await orNothing(this.running())).map((gateway) => orNothing(wholeOf(gateway, session)));
+    const [having] = (await Promise.all(found)).flat();
+    return having ? anchorNow(having.info, having.messages) : null;
   }
 
   async atWork(sessions: readonly string[]): Promise<ReadonlySet<string>> {
-    try {
-      const gateways = sessions.length > 0 ? await this.running() : [];
-      const asked = sessions.map(async (id) => ((await anyBusy(gateways, id)) ? [id] : []));
-      return new Set((await Promise.all(asked)).flat());
-    } catch (error) {
-      // Files can be looked at without any OpenCode.
-      if (!CheckpointsError.is(error)) throw error;
-      return new Set();
-    }
+    const gateways = sessions.length > 0 ? await orNothing(this.running()) : [];
+    return new Set(await atWorkOn(gateways, sessions));
   }
 
   async fork(target: Checkpoint, done: RestoredFiles | null, signal?: AbortSignal): Promise<NewSession> {
-    const { gateway, place, missing } = await this.look(target);
-    refuseCancelled(signal);
+    const { gateway, place, missing } = await unlessCancelled(this.look(target), signal);
     const about = { title: forkTitle(target), checkpoint: target.id, note: restoreNote(target, done), signal };
     const request = { ...this.request(target), ...about };
     if (place) return newSession(target, await forkAt(gateway, request));
@@ -252,16 +235,28 @@ async function wholeOf(
   }
 }
 
-async function anyBusy(gateways: readonly SessionGateway[], id: string): Promise<boolean> {
-  return (await Promise.all(gateways.map((gateway) => isBusy(gateway, id)))).includes(true);
+/** Whoever cannot be asked forbids nothing and knows nothing: files can be restored without any OpenCode. An agent at work is an answer. */
+async function orNothing<T>(answer: Promise<T[]>): Promise<T[]> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (!CheckpointsError.is(error) || CheckpointsError.is(error, 'session-busy')) throw error;
+    return [];
+  }
 }
 
-async function isBusy(gateway: SessionGateway, id: string): Promise<boolean> {
+async function atWorkOn(gateways: readonly SessionGateway[], sessions: readonly string[]): Promise<string[]> {
+  const asked = gateways.flatMap((gateway) => sessions.map((id) => orNothing(busyOn(gateway, id))));
+  return (await Promise.all(asked)).flat();
+}
+
+/** The session, if this server works on it. */
+async function busyOn(gateway: SessionGateway, id: string): Promise<string[]> {
   try {
-    return (await gateway.busy(id)) === 'busy';
+    return (await gateway.busy(id)) === 'busy' ? [id] : [];
   } catch (error) {
     // A session that is gone is not at work; a fork of it may still have the messages.
-    if (CheckpointsError.is(error, 'session-missing')) return false;
+    if (CheckpointsError.is(error, 'session-missing')) return [];
     throw error;
   }
 }

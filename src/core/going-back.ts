@@ -109,6 +109,7 @@ export class GoingBack {
     const doing = operation === 'revert-turn' ? 'Reverting' : 'Restoring';
     return this.parts.activity.during(operation, `${doing} ${named.title}`, async () => {
       const task = (await this.parts.task?.read()) ?? null;
+      if (this.parts.conversation) job.options.onProgress?.({ done: 0, total: 0, part: 'asking' });
       const session = await unlessCancelled(this.sessionNow(target), job.options.signal);
       const result = await this.parts.restorer.run({
         ...job,

@@ -171,7 +171,7 @@ export const advice: Record<Reason, Advice> = {
 
 const serverUrl = settingsOf('opencode.serverUrl');
 
-/** A server that was reached and is of no use: its log would not help. */
+/** What the reason alone does not tell: a server that was reached and is of no use, a program that does not fit it. */
 const serverAdvice = ({ details }: CheckpointsError): Advice | null => {
   if (details?.['unauthorized'])
     return {
@@ -182,6 +182,12 @@ const serverAdvice = ({ details }: CheckpointsError): Advice | null => {
     };
   if (details?.['foreign'])
     return { sentence: 'This is not an OpenCode server.', wayOut: 'Check its address.', action: serverUrl };
+  if (details?.['otherProgram'])
+    return {
+      sentence: 'This session cannot be shown here.',
+      wayOut: 'Open it in that OpenCode, or name its program in the setting opencode.path.',
+      action: settingsOf('opencode.path'),
+    };
   if (details?.['unreadable'])
     return {
       sentence: 'The OpenCode server gave an answer that cannot be read.',

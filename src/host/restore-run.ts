@@ -45,12 +45,14 @@ export const runRestore = async (job: RestoreJob, { log, show }: RestoreTools): 
   return true;
 };
 
+const partNames = { asking: 'asking OpenCode', conversation: 'making the new session' } as const;
+
 const attempt = async (job: RestoreJob, allowed: RestoreOptions): Promise<RestoreResult | undefined> => {
   try {
     return await withCancel(job.title, ({ signal, report: show }) => {
-      // Copying a long conversation takes longer than the files.
+      // Copying a long conversation takes longer than the files, and a server may be slow to say who is at work.
       const onProgress: RestoreOptions['onProgress'] = ({ done, total, part }) =>
-        show(part === undefined ? { done, total } : { done: 0, total: null, what: 'making the new session' });
+        show(part === undefined ? { done, total } : { done: 0, total: null, what: partNames[part] });
       return job.operation({ ...job.options, ...allowed, signal, onProgress });
     });
   } catch (error) {

@@ -22,8 +22,8 @@ export async function terminalFor(
   if (generation !== server.generation)
     throw new CheckpointsError(
       'not-supported',
-      `The session is in OpenCode ${server.version} at ${url}, and ${path} is OpenCode ${version}, which cannot show it. Open it in OpenCode ${server.generation.slice(1)}: its id is ${session}`,
-      { details: { session, url, path } },
+      `It is in OpenCode ${server.version} at ${url}, and ${path} is OpenCode ${version}; its id is ${session}`,
+      { details: { session, url, otherProgram: path } },
     );
   const args =
     server.generation === 'v1'

@@ -72,7 +72,7 @@ export function toSessions(checkpoints: readonly Checkpoint[], known: readonly K
     if (!sessions.has(id)) {
       const target = byId.get(forks.get(id) ?? '');
       if (target?.session)
-        sessions.set(id, { id, title: target.title, parent: target.session.id, forkedFrom: null, begun: at });
+        sessions.set(id, { id, title: forkTitle(target), parent: target.session.id, forkedFrom: null, begun: at });
     }
   for (const { id, title, parent, forkedFrom, shared, createdAt, state } of known) {
     if (forkedFrom && !forks.has(id)) forks.set(id, forkedFrom);
@@ -122,3 +122,7 @@ function cut(text: string, limit: number): string {
   const end = /[\uD800-\uDBFF]$/.test(text.slice(0, limit - 1)) ? limit - 2 : limit - 1;
   return `${text.slice(0, end)}…`;
 }
+
+/** As the restore names it in OpenCode, while nobody can be asked. */
+const forkTitle = ({ title, trigger }: Pick<Checkpoint, 'title' | 'trigger'>): string =>
+  trigger === 'turn' ? `Before “${title}”` : title;

@@ -95,7 +95,7 @@ describe('forks without a checkpoint', () => {
     } as unknown as Checkpoint['restore'];
     const all = [...points, record(5000, 'restore', 'Before', { restore })];
     const fork = (known: KnownSession[]): unknown => toSessions(all, known).find(({ id }) => id === 'f');
-    expect(fork([])).toEqual({ id: 'f', title: 'after 4', parent: 'a', forkedFrom: second.id, begun: 5000 });
+    expect(fork([])).toEqual({ id: 'f', title: 'Before “after 4”', parent: 'a', forkedFrom: second.id, begun: 5000 });
     expect(fork([{ id: 'f', title: 'Better', parent: 'a', createdAt: 5001, state: 'busy' }])).toMatchObject({
       title: 'Better',
       forkedFrom: second.id,

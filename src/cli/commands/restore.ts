@@ -124,6 +124,8 @@ async function confirmMassDeletion(invocation: Invocation, count: number): Promi
   throw new CheckpointsError('cancelled', 'Nothing was changed');
 }
 
+const partNames = { asking: 'Asking OpenCode…', conversation: 'Making the new session…' } as const;
+
 /** At a terminal a refused mass deletion becomes a question of its own, which `--yes` does not answer; elsewhere it stays refused. */
 async function withMassDeletion(
   invocation: Invocation,
@@ -136,7 +138,7 @@ async function withMassDeletion(
     force: invocation.globals.force,
     signal: invocation.signal,
     onProgress: ({ done: count, total, part }) =>
-      invocation.output.progress(part === undefined ? `${count} of ${total} files` : 'Making the new session…'),
+      invocation.output.progress(part === undefined ? `${count} of ${total} files` : partNames[part]),
   };
   try {
     return await apply(options);
