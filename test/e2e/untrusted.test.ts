@@ -27,10 +27,13 @@ describe('untrusted folder', () => {
     expect(await workbench.statusItem('Checkpoints').count()).toBe(0);
     await workbench.command('Checkpoints: Open Timeline');
     const page = await workbench.webview('.state');
-    await page.getByText('This folder is not trusted').waitFor();
+    await page.getByRole('heading', { name: 'This folder is not trusted' }).waitFor();
+    await workbench.screenshot('untrusted-timeline');
     await page.getByText('Manage Workspace Trust').click();
-    await workbench.tab('Workspace Trust').waitFor();
-    await workbench.command('View: Close All Editors');
+    // VS Code's editor for it is a dialog here, and has no tab.
+    await workbench.page.getByRole('button', { name: 'Trust', exact: true }).waitFor();
+    await workbench.page.keyboard.press('Escape');
+    await workbench.page.getByRole('button', { name: 'Trust', exact: true }).waitFor({ state: 'hidden' });
   });
 
   it('shows checkpoints that are there, without a way to restore them', async () => {
