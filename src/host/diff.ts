@@ -5,7 +5,7 @@ import { previousSides, sideOf } from './diff-sides';
 import { momentTitle } from './labels';
 import type { Root } from './root';
 import { nothingUri, snapshotUri } from './uris';
-import { workingSide } from './working-side';
+import { workingKind, workingSide } from './working-side';
 
 /** One checkpoint in its root: what most commands work on. */
 export interface Target {
@@ -107,13 +107,20 @@ export const compareCheckpoints = async (
   return true;
 };
 
-/** What one checkpoint changed in one file: the checkpoint before it left, itself right. Both readonly. */
+/**
+ * What one checkpoint changed in one file: the checkpoint before it left, itself right. Both readonly, unless the file
+ * still is as the checkpoint has it: then it stands right itself, and lines can be taken back.
+ */
 export const openPreviousDiff = async (
   { root, checkpoint }: Target,
   previous: Checkpoint | undefined,
   change: Pick<Change, 'path' | 'from'>,
 ): Promise<void> => {
   const [left, right] = await previousSides(root, checkpoint, previous, change);
-  const title = `${basename(change.path)} (${previous === undefined ? 'nothing' : momentTitle(previous, 30)} ↔ ${momentTitle(checkpoint, 30)})`;
-  await show(left, right, title);
+  const file = root.toUri(change.path);
+  const { changes } = await root.api.diff(checkpoint.id, undefined, { paths: [change.path] });
+  const still = changes.length === 0 && (await workingKind(file)) === 'file';
+  const before = previous === undefined ? 'nothing' : momentTitle(previous, 30);
+  const after = still ? 'Working File' : momentTitle(checkpoint, 30);
+  await show(left, still ? file : right, `${basename(change.path)} (${before} ↔ ${after})`);
 };

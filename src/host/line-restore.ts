@@ -74,6 +74,7 @@ export const restoreSelectedLines = async (): Promise<number> => {
   const diff = activeSnapshotDiff();
   if (diff === undefined)
     throw new CheckpointsError('invalid-argument', 'Open a file of a checkpoint in the diff editor first.');
+  if (isCheckpoints(diff.modified)) return offerWorking(diff);
   await refuseReadonly(diff.modified);
   const selected = selectedSide(diff, vscode.window.activeTextEditor, vscode.window.visibleTextEditors);
   if (selected === undefined) throw new CheckpointsError('invalid-argument', 'Select lines in the diff first.');
@@ -110,6 +111,33 @@ export const restoreSelectedLines = async (): Promise<number> => {
     5000,
   );
   return touched.size;
+};
+
+/** The right side, too, is how the file was; the empty side of a deleted file and a link are told otherwise. */
+const isCheckpoints = (uri: vscode.Uri): boolean => {
+  if (uri.scheme !== snapshotScheme) return false;
+  const { empty, now } = parseSnapshotUri(uri);
+  return !empty && !now;
+};
+
+const compareWorking = 'Compare with Working File';
+
+/** Lines are taken back into the working file: the way to a diff with it. */
+const offerWorking = async (diff: vscode.TabInputTextDiff): Promise<number> => {
+  const { file } = parseSnapshotUri(diff.modified);
+  const title = vscode.window.tabGroups.activeTabGroup.activeTab?.label.replace(/↔.*$/, '↔ Working File)');
+  if ((await workingKind(file)) !== 'file')
+    return offerFile(
+      diff,
+      'Both sides are checkpoints, and the file is not there now: only all of it can be restored.',
+    );
+  const answer = await vscode.window.showInformationMessage(
+    'Both sides are checkpoints. Lines are restored in a diff with the working file.',
+    compareWorking,
+  );
+  if (answer === compareWorking)
+    await vscode.commands.executeCommand('vscode.diff', diff.original, file, title, { preview: true });
+  return 0;
 };
 
 const wholeFile = 'Restore This File';

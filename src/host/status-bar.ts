@@ -76,6 +76,10 @@ export class StatusBar implements vscode.Disposable {
     if (operation !== null) {
       this.item.text = `$(sync~spin) ${operation.title}`;
       this.item.tooltip = `Checkpoints: ${operation.title}`;
+    } else if (failure?.reason === 'untrusted-folder' && this.workspaces.current.length === 0) {
+      // VS Code says it beside us, and there is nothing to warn of.
+      this.item.hide();
+      return;
     } else if (failure !== undefined && this.workspaces.current.length === 0) {
       this.item.text = '$(warning) Checkpoints';
       this.item.tooltip = explain(failure);

@@ -145,6 +145,7 @@ export class HostTimeline implements TimelineBackend {
         if (action.action === 'startServer') return startServer(services, await this.root(workspace));
         if (action.action === 'openSettings')
           return vscode.commands.executeCommand('workbench.action.openSettings', section);
+        if (action.action === 'manageTrust') return vscode.commands.executeCommand('workbench.trust.manage');
         return vscode.commands.executeCommand(action.action === 'runDoctor' ? commands.doctor : commands.showLog);
     }
   }
@@ -193,6 +194,7 @@ const viewing = new Set<TimelineAction['type'] | NoticeAction>([
   'openFolder',
   'openSettings',
   'showLog',
+  'manageTrust',
 ]);
 
 const sayWhenSame = (differs: boolean): void => {

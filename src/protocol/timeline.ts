@@ -69,7 +69,14 @@ export interface WorkspaceRef {
   name: string;
 }
 
-export const noticeActions = ['installPlugin', 'startServer', 'openSettings', 'showLog', 'runDoctor'] as const;
+export const noticeActions = [
+  'installPlugin',
+  'startServer',
+  'openSettings',
+  'showLog',
+  'runDoctor',
+  'manageTrust',
+] as const;
 export type NoticeAction = (typeof noticeActions)[number];
 
 export interface Notice {

@@ -468,6 +468,18 @@ describe('life', () => {
     expect(await row(shown, hidden?.id ?? '').isVisible()).toBe(true);
   });
 
+  it('leads to the trust that a folder lacks', async () => {
+    const backend = new FixtureBackend([]);
+    backend.fail = Object.assign(new Error('not trusted'), { reason: 'untrusted-folder' });
+    const shown = await show(backend);
+    const { page } = shown;
+    await page.getByText('This folder is not trusted').waitFor();
+    expect(await page.getByText('Retry').count()).toBe(0);
+    expect(await violations(shown)).toEqual([]);
+    await page.getByText('Manage Workspace Trust').click();
+    expect(await acted(shown)).toEqual([{ type: 'notice', action: 'manageTrust' }]);
+  });
+
   it('says why there is nothing, and tries again', async () => {
     const backend = new FixtureBackend([]);
     backend.fail = Object.assign(new Error('git was not found.'), { reason: 'git-missing' });

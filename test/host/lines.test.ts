@@ -2,7 +2,9 @@ import * as assert from 'node:assert/strict';
 import { readFileSync, symlinkSync } from 'node:fs';
 import * as vscode from 'vscode';
 import type { Checkpoint } from '../../src/core/model';
-import { commands } from '../../src/host/ids';
+import { openPreviousDiff } from '../../src/host/diff';
+import { commands, snapshotScheme } from '../../src/host/ids';
+import { Root } from '../../src/host/root';
 import { snapshotUri } from '../../src/host/uris';
 import {
   activate,
@@ -10,6 +12,8 @@ import {
   answering,
   closeEditors,
   eventually,
+  opener,
+  project,
   read,
   remove,
   run,
@@ -233,6 +237,38 @@ describe('restoring lines', () => {
     } finally {
       remove('link.txt');
       remove('target.txt');
+    }
+  });
+
+  const sides = async (title: RegExp): Promise<string[]> => {
+    const tab = await eventually(activeTab, (candidate) => title.test(candidate?.label ?? ''), 'no diff');
+    assert.ok(tab?.input instanceof vscode.TabInputTextDiff);
+    return [tab.input.original.scheme, tab.input.modified.scheme];
+  };
+
+  it('leads from a diff of two checkpoints to one with the working file', async () => {
+    const later = await withStore((api) => api.create({ name: 'Later' }));
+    const [then, now] = [point, later].map(({ id }) => snapshotUri(id, uri('lines.txt')));
+    await run('vscode.diff', then, now, 'lines.txt (Lines ↔ Later)');
+    await sides(/Later/);
+    const asked = await answering(['Compare with Working File'], () => run(commands.restoreSelectedLines));
+    assert.match(asked[0]?.message ?? '', /Both sides are checkpoints/);
+    assert.deepEqual(await sides(/^lines\.txt \(Lines ↔ Working File\)$/), [snapshotScheme, 'file']);
+  });
+
+  it('are within reach in what a checkpoint changed, while the file is as it has it', async () => {
+    const later = await withStore((api) => api.create({ name: 'Later' }));
+    const [folder] = vscode.workspace.workspaceFolders ?? [];
+    assert.ok(folder);
+    const root = new Root(await opener()(project), folder, project);
+    try {
+      await openPreviousDiff({ root, checkpoint: later }, point, { path: 'lines.txt' });
+      assert.deepEqual(await sides(/Working File/), [snapshotScheme, 'file']);
+      write('lines.txt', 'something else\n');
+      await openPreviousDiff({ root, checkpoint: later }, point, { path: 'lines.txt' });
+      assert.deepEqual(await sides(/Later/), [snapshotScheme, snapshotScheme]);
+    } finally {
+      await root.close();
     }
   });
 

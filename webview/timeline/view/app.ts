@@ -220,7 +220,7 @@ export class CheckpointsTimeline extends LitElement {
   }
 
   private main(store: TimelineStore): TemplateResult {
-    if (!store.window) return store.failure ? errorState(store.failure, () => store.retry()) : loadingState();
+    if (!store.window) return store.failure ? errorState(store.failure, this.act, () => store.retry()) : loadingState();
     if (store.window.workspace === null) return noFolderState(this.act);
     if (store.data.rows.length === 0) return emptyState(this.act);
     if (store.view.shown.length === 0) return nothingFoundState(() => store.setFilter(''), store.finder.waiting > 0);

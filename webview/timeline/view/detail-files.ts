@@ -70,7 +70,7 @@ function fileRow(
   const { path, from, status, additions, deletions, binary } = change;
   const { folder, name } = splitPath(path);
   const { letter, label } = letters[status];
-  const numbers = binary ? 'binary' : `${additions} lines added, ${deletions} removed`;
+  const numbers = binary ? 'binary' : `${plural(additions, 'line')} added, ${count(deletions)} removed`;
   const action = (icon: string, title: string, run: TimelineAction): TemplateResult =>
     html`<button class="icon-button" title=${title} aria-label="${title}: ${path}" @click=${() => act(run)}>
       <span class="codicon codicon-${icon}"></span>

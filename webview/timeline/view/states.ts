@@ -31,7 +31,17 @@ function state(
   </div>`;
 }
 
-export function errorState({ message }: Failure, onRetry: () => void): TemplateResult {
+export function errorState({ reason, message }: Failure, act: Act, onRetry: () => void): TemplateResult {
+  // Nothing is wrong, and trying again would not help.
+  if (reason === 'untrusted-folder')
+    return state(
+      'workspace-untrusted',
+      'This folder is not trusted',
+      'Checkpoints are made and shown here once you trust it.',
+      html`<vscode-button @click=${() => act({ type: 'notice', action: 'manageTrust' })}>
+        Manage Workspace Trust
+      </vscode-button>`,
+    );
   return html`<div role="alert">
     ${state(
       'error',
