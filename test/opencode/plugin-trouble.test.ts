@@ -78,7 +78,7 @@ describe.each(generations)('trouble on OpenCode %s', (generation) => {
         () => `it never worked again: ${rig.answers().at(-1)}`,
       );
       const { folder } = await rig.open((workspace) => Promise.resolve({ folder: workspace.folder }));
-      await rm(join(folder, 'snapshots.git', 'objects'), { recursive: true });
+      await rm(join(folder, 'snapshots.git', 'objects'), { recursive: true, maxRetries: 5 });
       await writeFile(join(folder, 'snapshots.git', 'objects'), 'gone');
       await server.turn(session, 'work on a broken store', [{ tools: [write('a.txt', 'three\n')] }, { text: 'Done.' }]);
       expect(await readFile(join(server.workspace, 'a.txt'), 'utf8')).toBe('three\n');
@@ -94,7 +94,7 @@ describe.each(generations)('trouble on OpenCode %s', (generation) => {
       const session = await server.createSession('Removed store');
       await server.turn(session, 'work with a store', [{ tools: [write('a.txt', 'two\n')] }, { text: 'Done.' }]);
       await rig.eventually(session, (all) => all.at(-1)?.trigger === 'idle', 'the idle point');
-      await rm(join(server.home, 'data', 'opencode-checkpoints'), { recursive: true });
+      await rm(join(server.home, 'data', 'opencode-checkpoints'), { recursive: true, maxRetries: 5 });
       await server.turn(session, 'work on', [
         { tools: [shell('echo three > a.txt')] },
         { tools: [call('checkpoint_create', { name: 'anew' })] },

@@ -377,11 +377,12 @@ export class OpenCode {
   async messages(session: string): Promise<RawMessage[]> {
     if (this.generation === 'v1') {
       const list = await this.call<V1Message[]>('GET', `/session/${session}/message`);
-      return list.map((message) => ({
-        id: message.info.id,
-        type: message.info.role,
+      return list.map(({ info: { summary: _later, ...info }, ...message }) => ({
+        id: info.id,
+        type: info.role,
         text: message.parts.map((part) => part.text ?? '').join(''),
-        raw: message as unknown as Record<string, unknown>,
+        // Without what the turn changed: OpenCode 1 adds that some time after the turn.
+        raw: { ...message, info },
       }));
     }
     const all: RawMessage[] = [];
@@ -422,7 +423,7 @@ export class OpenCode {
 }
 
 interface V1Message {
-  info: { id: string; role: string; time: { completed?: number } };
+  info: { id: string; role: string; time: { completed?: number }; summary?: unknown };
   parts: Array<{ type: string; text?: string }>;
 }
 
