@@ -2,13 +2,14 @@ import type { CreateOptions } from './api';
 import { names } from './attribution';
 import type { Call, Checkpoint, FilesFacet, RestoreRecord, Trigger } from './model';
 import type { CaptureFacts } from './ports';
+import { clampCharacters } from './text';
 import { titleOf } from './titles';
+import { promptLength } from './turns';
 import { nextId } from './ulid';
 
 export const pathsKept = 500;
 const reasonsKept = 500;
 const uncertainKept = 2000;
-export const promptKept = 500;
 
 export interface RecordInput extends Omit<CreateOptions, 'paths' | 'automatic' | 'signal'> {
   /** The restore that is about to happen, for the title only: its record is filled in when it is done. */
@@ -20,7 +21,7 @@ export interface RecordInput extends Omit<CreateOptions, 'paths' | 'automatic' |
 /** The record of a new checkpoint from what its maker says and what the capture found. */
 export function composeRecord(input: RecordInput, facts: CaptureFacts, now: number): Checkpoint {
   const trigger = input.trigger ?? 'manual';
-  const turn = input.turn ? { ...input.turn, prompt: input.turn.prompt.slice(0, promptKept) } : null;
+  const turn = input.turn ? { ...input.turn, prompt: clampCharacters(input.turn.prompt, promptLength) } : null;
   const name = input.name ?? null;
   return {
     id: nextId(facts.newestId, now),

@@ -1,5 +1,9 @@
 import type { Checkpoint, TurnInfo } from './model';
 import { isNote, type SessionMessage, type Step, type Todo, type Turn } from './sessions';
+import { clampCharacters } from './text';
+
+/** As much of a prompt as records keep. */
+export const promptLength = 500;
 
 /**
  * Messages as turns. A turn begins with a message a person sent; what programs put in (compactions, "continue", notes)
@@ -95,7 +99,7 @@ export function turnInfo(turn: Turn): TurnInfo {
   return {
     number: turn.number,
     messageId: turn.messageId,
-    prompt: turn.prompt.slice(0, 500),
+    prompt: clampCharacters(turn.prompt, promptLength),
     model: turn.model,
     agent: turn.agent,
     cost: turn.steps.length > 0 ? turn.cost : null,

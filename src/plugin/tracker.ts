@@ -1,7 +1,8 @@
 import { anchorBefore, anchorNow, anchorThrough, isUnfinished } from '../core/anchors';
 import type { SessionAnchor, TurnInfo } from '../core/model';
 import type { SessionInfo, SessionMessage, Turn } from '../core/sessions';
-import { turnAt, turnInfo, turnsOf } from '../core/turns';
+import { clampCharacters } from '../core/text';
+import { promptLength, turnAt, turnInfo, turnsOf } from '../core/turns';
 
 /** How sessions are read: from OpenCode itself, in whose process we run. */
 export interface SessionReader {
@@ -179,7 +180,7 @@ export class SessionTracker {
     const last = standingTurns(messages).at(-1);
     const known: Known = {
       info,
-      messages,
+      messages: messages.map(withoutContent),
       turn: last ? { ...turnInfo(last), model: last.model ?? before?.turn?.model ?? null } : null,
       calls: new Map(messages.flatMap(({ id, calls }) => calls.map((call) => [call.id, id] as const))),
     };
@@ -189,6 +190,15 @@ export class SessionTracker {
     forgetOldest(this.known, remembered);
     return known;
   }
+}
+
+/** A server runs for weeks, and conversations hold whole files: anchors and turns need neither what calls were given nor what answers say. */
+function withoutContent(message: SessionMessage): SessionMessage {
+  return {
+    ...message,
+    text: message.role === 'user' ? clampCharacters(message.text, promptLength) : '',
+    calls: message.calls.map((call) => ({ ...call, input: {} })),
+  };
 }
 
 /** The first that were put in go first. */
@@ -201,7 +211,7 @@ export function forgetOldest(map: Map<string, unknown>, limit: number): void {
 
 /** Without a number it is one that OpenCode did not tell. */
 export function turnOfPrompt({ id, text, model, agent }: Prompt, number = 0): TurnInfo {
-  return { number, messageId: id, prompt: text.slice(0, 500), model, agent, cost: null, tokens: null };
+  return { number, messageId: id, prompt: clampCharacters(text, promptLength), model, agent, cost: null, tokens: null };
 }
 
 function turnBegun({ info, messages }: Known, prompt: Prompt): TurnInfo {

@@ -121,6 +121,8 @@ describe('turns', () => {
   it('say at most 500 characters of the prompt', () => {
     const [turn] = turnsOf([message('m1', 'user', { text: 'x'.repeat(900) })]);
     expect(turn && turnInfo(turn).prompt).toHaveLength(500);
+    const [faces] = turnsOf([message('m1', 'user', { text: `x${'🙂'.repeat(900)}` })]);
+    expect(faces && turnInfo(faces).prompt).toBe(`x${'🙂'.repeat(499)}`);
   });
 });
 
