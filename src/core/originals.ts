@@ -1,8 +1,8 @@
 import type { WorkspaceApi } from './api';
-import { names } from './attribution';
+import { endOfTurn, names } from './attribution';
 import { CheckpointsError } from './errors';
 import { isWhole } from './files-facet';
-import type { Call, Change, Checkpoint, CheckpointId } from './model';
+import type { Call, Change, Checkpoint, CheckpointId, Trigger } from './model';
 
 /** The first version of a file that a session changed: it is in `checkpoint`, or was not there at all when the session made it. */
 export interface Original {
@@ -34,33 +34,70 @@ const clearedMark = { originals: 'cleared' };
 
 /**
  * Which checkpoint holds the first version of each path. `steps` is oldest first. A change belongs to the session whose tool call
- * named the path, else to the one at work: from its first point until it is idle. What a restore changed belongs to nobody.
+ * named the path, else to the only one that ran a command in its turn, else to the one at work: from its first point until its turn
+ * ended. What a restore changed belongs to nobody.
  */
 export function traceOriginals(steps: readonly Step[], session: string | null): Map<string, CheckpointId> {
   const first = new Map<string, CheckpointId>();
-  const namedBy = new Map<string, string>();
-  let atWork: string | null = null;
+  const sessions = new SessionsAtWork();
   let before: Step['checkpoint'] = null;
   for (const { checkpoint, changed, calls = [] } of steps) {
     if (before && before.trigger !== 'restore')
       for (const path of changed) {
-        const call = calls.findLast((one) => names(one, path));
-        const owner: string | null = call?.session ?? namedBy.get(path) ?? atWork;
+        const owner = sessions.ownerOf(path, calls);
         if ((session === null || owner === session) && !first.has(path)) first.set(path, before.id);
       }
     if (!checkpoint) break;
     const own = checkpoint.session?.id ?? null;
     if (checkpoint.metadata['originals'] === clearedMark.originals && own === session) first.clear();
-    if (checkpoint.trigger === 'idle') {
-      if (own === null || own === atWork) atWork = null;
-      for (const [path, by] of namedBy) if (own === null || by === own) namedBy.delete(path);
-    } else if (own !== null && checkpoint.trigger !== 'restore') {
-      atWork = own;
-      for (const path of checkpoint.cause?.paths ?? []) namedBy.set(path, own);
-    }
+    sessions.follow(checkpoint);
     before = checkpoint;
   }
   return first;
+}
+
+type Point = NonNullable<Step['checkpoint']>;
+
+/** Only an agent at work makes these; others hold a conversation that may be at rest. */
+const ofAgent: ReadonlySet<Trigger> = new Set<Trigger>(['turn', 'tool', 'agent', 'task']);
+
+class SessionsAtWork {
+  /** By the turns under way: the paths they named, whether they ran a command, and the checkpoint at which they are over, if that is known. */
+  private readonly turns = new Map<string, { named: Set<string>; command: boolean; end: CheckpointId | null }>();
+  private last: string | null = null;
+
+  ownerOf(path: string, calls: readonly Call[]): string | null {
+    const call = calls.findLast((one) => names(one, path));
+    if (call) return call.session;
+    const all = [...this.turns];
+    const named = all.findLast(([, turn]) => turn.named.has(path));
+    if (named) return named[0];
+    const runs = (session: string): boolean => calls.some((one) => one.session === session && one.paths.length === 0);
+    const commanding = all.filter(([session, turn]) => turn.command || runs(session));
+    return (commanding.length === 1 ? commanding[0]?.[0] : null) ?? this.last;
+  }
+
+  follow(point: Point): void {
+    const { trigger, session, cause } = point;
+    if (trigger === 'idle') this.end(session?.id ?? null);
+    else if (session && ofAgent.has(trigger)) {
+      const before = trigger === 'turn' ? undefined : this.turns.get(session.id);
+      const named = new Set([...(before?.named ?? []), ...(cause?.paths ?? [])]);
+      const command = before?.command === true || cause?.paths.length === 0;
+      // The last one that named a path is the last of them.
+      this.turns.delete(session.id);
+      this.turns.set(session.id, { named, command, end: endOfTurn(point) });
+      this.last = session.id;
+    }
+    for (const [id, { end }] of this.turns) if (end !== null && end <= point.id) this.end(id);
+  }
+
+  /** null: all of them. */
+  private end(session: string | null): void {
+    if (session === null) this.turns.clear();
+    else this.turns.delete(session);
+    if (session === null || session === this.last) this.last = null;
+  }
 }
 
 /** Not in the checkpoint before, but in the next one, which was made for the first call that names it: an ignored file, which nobody had looked at. */

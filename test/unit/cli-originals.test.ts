@@ -7,14 +7,14 @@ const step = (
   trigger: Trigger,
   session: string | null,
   changed: string[] = [],
-  more: { names?: string[]; cleared?: boolean } = {},
+  more: { names?: string[]; cleared?: boolean; end?: string } = {},
 ): Step => ({
   checkpoint: {
     id,
     trigger,
     session: session === null ? null : { id: session, messageId: null, messageCount: 0, title: null, parent: null },
     cause: more.names ? { tool: 'edit', callId: null, paths: more.names } : null,
-    metadata: more.cleared ? { originals: 'cleared' } : {},
+    metadata: more.cleared ? { originals: 'cleared' } : more.end ? { turnEnd: more.end } : {},
   },
   changed,
 });
@@ -46,6 +46,20 @@ describe('first versions', () => {
         now('mine2'),
       ),
     ).toEqual({ a: 'c0', b: 'c2' });
+  });
+
+  it('leave out what the user did after a turn that left no point at its end', () => {
+    expect(
+      trace(
+        's',
+        step('c0', 'turn', 's', [], { end: 'c0' }),
+        step('c1', 'turn', 's', ['mine']),
+        step('c2', 'tool', 's', ['a'], { names: ['b'], end: 'c2' }),
+        step('c3', 'manual', 's', ['mine2']),
+        step('c4', 'compaction', 's', ['mine3']),
+        now('mine4'),
+      ),
+    ).toEqual({ a: 'c1' });
   });
 
   it('leave out what a restore did', () => {
@@ -84,6 +98,26 @@ describe('first versions', () => {
     ];
     expect(trace('s', ...steps)).toEqual({ a: 'c1' });
     expect(trace('t', ...steps)).toEqual({ b: 'c1' });
+  });
+
+  it('give what nobody named to the one that ran a command', () => {
+    const steps = [
+      step('c0', 'turn', 's'),
+      step('c1', 'turn', 't'),
+      step('c2', 'tool', 's', [], { names: [] }),
+      step('c3', 'tool', 't', [], { names: ['b'] }),
+      step('c4', 'tool', 't', ['b', 'x'], { names: ['c'] }),
+    ];
+    expect(trace('s', ...steps)).toEqual({ x: 'c3' });
+    expect(trace('t', ...steps)).toEqual({ b: 'c3' });
+    const calls = [{ session: 's', tool: 'shell', callId: null, paths: [] }];
+    const without = [step('c0', 'turn', 's'), step('c1', 'turn', 't'), { ...step('c2', 'tool', 't', ['x']), calls }];
+    expect(trace('s', ...without)).toEqual({ x: 'c1' });
+    // Both ran one: it was one of them.
+    expect(trace('t', ...steps.slice(0, 4), step('c4', 'tool', 't', ['b'], { names: [] }), now('y'))).toEqual({
+      b: 'c3',
+      y: 'c4',
+    });
   });
 
   it('count a manual checkpoint in the middle of a turn to nobody', () => {
