@@ -55,7 +55,9 @@ export async function openFor(
 
 function taskOf(folder: string, root: string, ready?: () => void): TaskService {
   const exportState = (): boolean => loadConfig(root, folder).config['task.exportState'];
-  return new TaskService(new TaskStore({ folder, root, exportState, ready }));
+  const madeFolder = async (made: string): Promise<void> =>
+    (await import('../opencode/plugin-install')).spareNewFolder(made);
+  return new TaskService(new TaskStore({ folder, root, exportState, ready, madeFolder }));
 }
 
 const indexFile = (folder: string): string => path.join(folder, 'index.db');

@@ -20,7 +20,11 @@ const leftoverAge = 60_000;
 export class TaskFiles {
   readonly folder: string;
 
-  constructor(private readonly root: string) {
+  /** `made` is told of an `.opencode` that had not been there. */
+  constructor(
+    private readonly root: string,
+    private readonly made?: (folder: string) => Promise<void>,
+  ) {
     this.folder = path.join(root, '.opencode', 'state');
   }
 
@@ -47,7 +51,10 @@ export class TaskFiles {
   /** Makes the folder, with its own .gitignore. False: it would lie outside of the workspace. */
   async prepare(): Promise<boolean> {
     if (!this.isInside()) return false;
+    const parent = path.dirname(this.folder);
+    const isNew = !exists(parent);
     await mkdir(this.folder, { recursive: true });
+    if (isNew) await this.made?.(parent);
     const ignore = path.join(this.folder, '.gitignore');
     if (!exists(ignore)) await writeAtomic(ignore, '*\n', 0o644);
     return true;

@@ -27,6 +27,8 @@ export interface TaskStoreOptions {
   exportState: () => boolean;
   /** Makes the folder, where it may not be there yet. */
   ready?: () => void;
+  /** Called with `<root>/.opencode` where the export made it. */
+  madeFolder?: (folder: string) => Promise<void>;
   now?: () => number;
   lock?: ShortLockOptions;
 }
@@ -68,7 +70,7 @@ export class TaskStore {
 
   constructor(private readonly options: TaskStoreOptions) {
     this.file = path.join(options.folder, 'task.json');
-    this.files = new TaskFiles(options.root);
+    this.files = new TaskFiles(options.root, options.madeFolder);
     this.now = options.now ?? Date.now;
   }
 

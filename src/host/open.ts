@@ -83,5 +83,7 @@ const upkeepOf = (api: WorkspaceApi, log: vscode.LogOutputChannel): Upkeep | nul
 
 const taskOf = (folder: string, root: string): TaskService => {
   const exportState = (): boolean => loadConfig(root, folder).config['task.exportState'];
-  return new TaskService(new TaskStore({ folder, root, exportState }));
+  const madeFolder = async (made: string): Promise<void> =>
+    (await import('../opencode/plugin-install')).spareNewFolder(made);
+  return new TaskService(new TaskStore({ folder, root, exportState, madeFolder }));
 };

@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { mkdir, readFile, rm, rmdir } from 'node:fs/promises';
 import { homedir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { writeAtomic } from '../core/atomic-file';
 import { CheckpointsError } from '../core/errors';
-import { seedFolder, unseedFolder } from './plugin-seed';
+import { seedFolder, unseedFolder, unseedIfShared } from './plugin-seed';
 
 export const pluginFileName = 'opencode-checkpoints.js';
 export type PluginPlace = 'project' | 'global';
@@ -31,7 +32,44 @@ export function configFolder(
   { root, env = process.env }: Pick<InstallOptions, 'root' | 'env'>,
 ): string {
   if (place === 'project') return join(root, '.opencode');
-  return join(env['XDG_CONFIG_HOME'] || join(env['HOME'] || homedir(), '.config'), 'opencode');
+  return join(env['XDG_CONFIG_HOME'] || join(homeOf(env), '.config'), 'opencode');
+}
+
+const homeOf = (env: NodeJS.ProcessEnv): string => env['HOME'] || homedir();
+
+/**
+ * Where OpenCode 1 looks for plugins, and so waits for their package, of the folders that are there: those of the project up to the top of its repository,
+ * the user's, and the one in the home folder, in which OpenCode's own installer puts the program.
+ */
+function searchedFolders(options: Pick<InstallOptions, 'root' | 'env'>): string[] {
+  const { root, env = process.env } = options;
+  const folders = [configFolder('global', options), join(homeOf(env), '.opencode')];
+  if (env['OPENCODE_CONFIG_DIR']) folders.push(env['OPENCODE_CONFIG_DIR']);
+  for (let at = root; ; at = dirname(at)) {
+    folders.push(join(at, '.opencode'));
+    if (existsSync(join(at, '.git')) || dirname(at) === at) break;
+  }
+  return [...new Set(folders)].filter((folder) => existsSync(folder));
+}
+
+/** For the plugin itself, as OpenCode loads it: folders come, and other plugins, after the installation. One that cannot be changed stays as it is. */
+export function keepSpared(root: string, env: NodeJS.ProcessEnv): void {
+  for (const folder of searchedFolders({ root, env })) {
+    try {
+      if (!unseedIfShared(folder)) seedFolder(folder).catch(() => undefined);
+    } catch {
+      // Checkpoints do not depend on it.
+    }
+  }
+}
+
+/** A configuration folder that was made for something else: where the plugin is there for all projects, OpenCode 1 would wait there, too. */
+export async function spareNewFolder(folder: string, env: NodeJS.ProcessEnv = process.env): Promise<void> {
+  try {
+    if ((await findCopy(configFolder('global', { root: folder, env }))) !== null) await seedFolder(folder);
+  } catch {
+    // Nor does what it was made for.
+  }
 }
 
 /** Puts the plugin where OpenCode of both generations finds it by itself, over an older copy of ours. */
@@ -52,7 +90,8 @@ export async function installPlugin(
   // The other name of the folder is searched as well: a copy there would be loaded a second time.
   await removeOwn(join(folder, 'plugin', pluginFileName));
   const seeded: string[] = [];
-  for (const one of new Set([folder, configFolder('global', options)])) if (await seedFolder(one)) seeded.push(one);
+  for (const one of new Set([folder, configFolder('global', options), ...searchedFolders(options)]))
+    if (await seedFolder(one)) seeded.push(one);
   return { path, version: options.version, outdated: false, changed: before !== content, seeded };
 }
 
@@ -83,10 +122,15 @@ export async function uninstallPlugin(place: PluginPlace, options: InstallOption
     removed.push(path);
     await removeIfEmpty(join(folder, name));
   }
-  // Without us nobody would notice there that another plugin needs the package; a copy for all projects goes on looking.
-  for (const one of new Set([folder, configFolder('global', options)]))
-    if ((await findCopy(one)) === null) await unseedFolder(one);
-  if (removed.length > 0 && place === 'project') await removeIfEmpty(folder);
+  // Without us nobody would notice there that another plugin needs the package; a copy that stays goes on looking.
+  const stays = (await findCopy(configFolder('project', options))) ?? (await findCopy(configFolder('global', options)));
+  if (stays === null)
+    for (const one of searchedFolders(options)) if ((await findCopy(one)) === null) await unseedFolder(one);
+  if (place === 'project') {
+    await unseedFolder(folder);
+    if (removed.length > 0) await removeIfEmpty(folder);
+    if (stays !== null && existsSync(folder)) await seedFolder(folder);
+  }
   return removed;
 }
 

@@ -11,6 +11,8 @@ export interface LoadedState {
 }
 
 const id = 'opencode-checkpoints';
+/** What the plugin leaves in OpenCode 1's configuration where it offers nothing else to be known by. */
+export const loadedMark = id;
 /** A folder's plugins are loaded at its first request, and not at once. */
 const defaultPatienceMs = 15_000;
 
@@ -40,8 +42,13 @@ async function loadedByV1(http: Http, root: string): Promise<boolean> {
   const tools = await http.read(texts, 'GET', '/experimental/tool/ids', { query, timeoutMs: 120_000 });
   if (tools.includes('checkpoint_list')) return true;
   const commands = await http.read(commandList, 'GET', '/command', { query });
-  return commands.some(({ name, description }) => name === 'rewind' && description?.includes('checkpoint') === true);
+  if (commands.some(({ name, description }) => name === 'rewind' && description?.includes('checkpoint') === true))
+    return true;
+  const { permission } = await http.read(configuration, 'GET', '/config', { query });
+  return isFields(permission) && loadedMark in permission;
 }
+
+const configuration: Shape<{ permission?: unknown }> = shape('a configuration', isFields);
 
 const commandList: Shape<Array<{ name: string; description?: string | null }>> = listOf(
   'a list of commands',

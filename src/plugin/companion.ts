@@ -12,6 +12,7 @@ import { Upkeep } from '../core/upkeep';
 import type { Workspace } from '../core/workspace';
 import { openWorkspace } from '../git/open';
 import { resolveRoot, workspaceFolder } from '../git/roots';
+import { spareNewFolder } from '../opencode/plugin-install';
 import type { Reporter } from './reporter';
 
 export interface Opened {
@@ -97,7 +98,7 @@ export class Companion {
       directory: this.directory,
       task: (folder, root) => {
         const exportState = (): boolean => loadConfig(root, folder).config['task.exportState'];
-        return (task = new TaskService(new TaskStore({ folder, root, exportState })));
+        return (task = new TaskService(new TaskStore({ folder, root, exportState, madeFolder: spareNewFolder })));
       },
       conversation: (folder, root, stored) => {
         const backedUp = new BackedUpConversations(stored, () => destinationOf(loadConfig(root, folder).config).path);

@@ -20,7 +20,7 @@ export function askInsteadOfAllow(config: PermissionConfig, permission: string):
       agent.permission = asking(rulesOf(agent.permission), permission, undefined);
 }
 
-function rulesOf(given: string | Rules | undefined): Rules {
+export function rulesOf(given: string | Rules | undefined): Rules {
   return typeof given === 'string' ? { '*': given } : (given ?? {});
 }
 

@@ -1,7 +1,7 @@
 import { isNote } from '../core/sessions';
 import { V1Gateway } from '../opencode/v1';
-import { configFolder } from '../opencode/plugin-install';
-import { unseedIfShared } from '../opencode/plugin-seed';
+import { keepSpared } from '../opencode/plugin-install';
+import { loadedMark } from '../opencode/plugin-loaded';
 import { isFields, isText, listOf, shape, type Shape } from '../opencode/shapes';
 import { v1Messages, type V1Message, type V1Part } from '../opencode/v1-normal';
 import { V1Events } from '../opencode/v1-events';
@@ -15,7 +15,7 @@ import { askedFor, type CallContext, type Permission, type ToolSpec } from './to
 import { callTool, toolsFor } from './tools';
 import { SessionTracker } from './tracker';
 import { InProcessHttp, type V1Client } from './v1-client';
-import { askInsteadOfAllow, type PermissionConfig } from './v1-permission';
+import { askInsteadOfAllow, rulesOf, type PermissionConfig } from './v1-permission';
 
 /** What OpenCode 1 gives a plugin, as far as it is used. */
 export interface V1Input {
@@ -44,7 +44,8 @@ interface V1Config extends PermissionConfig {
 type V1Hooks = Record<string, unknown> & { dispose(): Promise<void> };
 
 export function v1Hooks(input: V1Input): V1Hooks {
-  makeWayForOthers(input.directory);
+  // A package that our installation spared OpenCode may be needed by another plugin by now: then the next start gets it.
+  keepSpared(input.directory, process.env);
   const http = new InProcessHttp(input.client, String(input.serverUrl ?? 'http://localhost'));
   const gateway = new V1Gateway({
     endpoint: http.endpoint,
@@ -68,6 +69,8 @@ export function v1Hooks(input: V1Input): V1Hooks {
       addCommands(config, tools);
       for (const permission of askedFor)
         if (tools.some(({ name }) => name === permission)) askInsteadOfAllow(config, permission);
+      // Tools and commands show that the plugin is there; without them only this does. No permission is called so.
+      if (tools.length === 0) config.permission = { ...rulesOf(config.permission), [loadedMark]: 'allow' };
       return Promise.resolve();
     },
     'chat.message': async (
@@ -230,17 +233,6 @@ async function withdrawQuestion(http: InProcessHttp, { sessionID, callID }: V1To
         await http.json('POST', `/permission/${id}/reply`, { body: { reply: 'reject' } });
   } catch {
     // Then it stands until it is answered, and a yes to it is none.
-  }
-}
-
-/** A package that our installation spared OpenCode may be needed by another plugin by now: then the next start gets it. */
-function makeWayForOthers(directory: string): void {
-  for (const place of ['project', 'global'] as const) {
-    try {
-      unseedIfShared(configFolder(place, { root: directory, env: process.env }));
-    } catch {
-      // A folder that cannot be changed stays as it is; checkpoints do not depend on it.
-    }
   }
 }
 

@@ -1,6 +1,6 @@
 import { build } from 'esbuild';
 import { execFile } from 'node:child_process';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -45,6 +45,8 @@ describe.each(generations)('the plugin on OpenCode %s, installed by the command 
     const { port } = registry.address() as AddressInfo;
     const env = { npm_config_offline: 'false', npm_config_registry: `http://127.0.0.1:${port}/` };
     server = await startOpenCode({ generation, stopped: true, env });
+    // OpenCode's own installer puts the program there, and OpenCode 1 searches it for plugins.
+    await mkdir(join(server.home, '.opencode', 'bin'), { recursive: true });
   });
   afterAll(async () => {
     await server.dispose();
@@ -63,7 +65,7 @@ describe.each(generations)('the plugin on OpenCode %s, installed by the command 
   it('is loaded by the next server, which need not wait for any package', async () => {
     const { plugin } = await cli<{ plugin: { path: string; seeded: string[] } }>('plugin', 'install');
     expect(plugin.path).toBe(join(server.workspace, '.opencode/plugins/opencode-checkpoints.js'));
-    expect(plugin.seeded).toHaveLength(2);
+    expect(plugin.seeded).toHaveLength(3);
     await server.start();
     const found = await status();
     expect(found.plugin.project).toMatchObject({ outdated: false });
@@ -78,9 +80,26 @@ describe.each(generations)('the plugin on OpenCode %s, installed by the command 
     const { removed } = await cli<{ removed: string[] }>('plugin', 'uninstall');
     expect(removed).toHaveLength(1);
     expect(await readdir(server.workspace)).not.toContain('.opencode');
+    expect(await readdir(join(server.home, '.opencode'))).toEqual(['bin']);
     await server.start();
     const found = await status();
     expect(found.plugin.project).toBeNull();
     expect(found.plugin.server).toMatchObject({ loaded: false });
+  });
+
+  it('is loaded for all projects, with no tools, and after the task has made a folder in the project', async () => {
+    await server.stop();
+    asked.splice(0);
+    const none = join(server.home, 'config', 'opencode-checkpoints');
+    await mkdir(none, { recursive: true });
+    await writeFile(join(none, 'config.json'), JSON.stringify({ tools: 'none' }));
+    await cli('plugin', 'install', '--global');
+    await cli('task', 'set', '--title', 'Something to be exported');
+    expect(await readdir(join(server.workspace, '.opencode'))).toContain('state');
+    await server.start();
+    expect((await status()).plugin.server).toMatchObject({ loaded: true, error: null });
+    expect(asked).toEqual([]);
+    const { stdout } = await run('git', ['status', '--porcelain', '-uall'], { cwd: server.workspace, env: server.env });
+    expect(stdout).toBe('');
   });
 });

@@ -2,14 +2,16 @@ import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import {
   installedPlugin,
   installPlugin,
+  keepSpared,
+  spareNewFolder,
   uninstallPlugin,
   type InstallOptions,
 } from '../../src/opencode/plugin-install';
-import { unseedIfShared } from '../../src/opencode/plugin-seed';
+import { seedFolder, unseedIfShared } from '../../src/opencode/plugin-seed';
 
 describe('installing the plugin', () => {
   let folder: string;
@@ -23,7 +25,7 @@ describe('installing the plugin', () => {
       bundle,
       version: '1.2.3',
       root: join(folder, 'root'),
-      env: { XDG_CONFIG_HOME: join(folder, 'config') },
+      env: { XDG_CONFIG_HOME: join(folder, 'config'), HOME: join(folder, 'home') },
     };
   });
   afterEach(() => rm(folder, { recursive: true, force: true }));
@@ -93,6 +95,50 @@ describe('installing the plugin', () => {
     expect(await readdir(config)).toContain('package-lock.json');
     await uninstallPlugin('project', options);
     expect(await readdir(config)).toEqual([]);
+  });
+
+  it('spares OpenCode 1 its npm install in every folder that it searches, and leaves none of it behind', async () => {
+    const config = join(folder, 'config', 'opencode');
+    const home = join(folder, 'home', '.opencode');
+    const above = join(folder, '.opencode');
+    const project = join(options.root, '.opencode');
+    // OpenCode's own installer puts the program there.
+    await mkdir(join(home, 'bin'), { recursive: true });
+    await mkdir(join(above, 'command'), { recursive: true });
+    expect((await installPlugin('project', options)).seeded).toEqual([project, config, home, above]);
+    expect(await uninstallPlugin('project', options)).toHaveLength(1);
+    expect(await readdir(home)).toEqual(['bin']);
+    expect(await readdir(above)).toEqual(['command']);
+    // What lies above a repository is not searched.
+    await mkdir(join(options.root, '.git'));
+    expect((await installPlugin('global', options)).seeded).toEqual([config, home]);
+
+    // A folder that comes later, made by us or by somebody else.
+    await mkdir(join(project, 'state'), { recursive: true });
+    await spareNewFolder(project, options.env);
+    expect(await readdir(project)).toContain('package-lock.json');
+    await installPlugin('project', options);
+    await uninstallPlugin('project', options);
+    expect((await readdir(project)).sort()).toEqual(
+      ['.gitignore', 'node_modules', 'package-lock.json', 'package.json', 'state'].sort(),
+    );
+    await uninstallPlugin('global', options);
+    expect(await readdir(project)).toEqual(['state']);
+    expect(await readdir(home)).toEqual(['bin']);
+    await spareNewFolder(project, options.env);
+    expect(await readdir(project)).toEqual(['state']);
+  });
+
+  it('looks again whenever the plugin is loaded', async () => {
+    const project = join(options.root, '.opencode');
+    const home = join(folder, 'home', '.opencode');
+    await mkdir(join(project, 'tool'), { recursive: true });
+    await mkdir(join(home, 'bin'), { recursive: true });
+    await seedFolder(project);
+    await writeFile(join(project, 'tool', 'own.ts'), 'export default {};\n');
+    keepSpared(options.root, options.env ?? {});
+    expect(await readdir(project)).toEqual(['tool']);
+    await vi.waitFor(() => expect(existsSync(join(home, 'package.json'))).toBe(true));
   });
 
   it('does not touch a folder that has packages of its own', async () => {
