@@ -1,5 +1,6 @@
 import { isAbsolute } from 'node:path';
 import type { CreateOptions } from '../core/api';
+import { defaults } from '../core/config';
 import type { Trigger, TurnInfo } from '../core/model';
 import { absolutePaths, callPolicy, isWanted } from '../core/triggers';
 import { normalisePaths } from '../git/capture';
@@ -66,9 +67,13 @@ export class AutomaticPoints {
       );
       const point = { ...moment, trigger: 'tool' as const, metadata };
       if (policy.kind === 'scan') {
-        await this.scan({ ...point, cause: { tool: call.tool, callId: call.callId, paths: [] } });
-        this.loose.set(call.callId, call.session);
-        this.blind = true;
+        try {
+          await this.scan({ ...point, cause: { tool: call.tool, callId: call.callId, paths: [] } });
+        } finally {
+          // It runs whether the scan succeeded or not.
+          this.loose.set(call.callId, call.session);
+          this.blind = true;
+        }
         return;
       }
       const { workspace, upkeep } = await this.companion.open();
@@ -162,14 +167,20 @@ export class AutomaticPoints {
   ): Promise<void> {
     const what = `The checkpoint before ${trigger === 'idle' ? 'the next turn' : `the ${trigger}`} was not made`;
     try {
-      const { automatic, captureBudget } = await this.companion.config();
-      if (!isWanted(automatic, trigger)) return;
       // Read when the record is written: a capture that is still reading when the agent goes on may hold later content.
       const metadata: Record<string, unknown> = {};
-      const end = Date.now() + captureBudget;
-      if (others) await orAfter(others, captureBudget / 2);
-      const run = this.queue(captureBudget, () => work(metadata));
-      if ((await orAfter(run, end - Date.now())) === 'done') {
+      const begun = Date.now();
+      const config = this.companion.config();
+      const run = config.then(async ({ automatic, captureBudget }) => {
+        if (!isWanted(automatic, trigger)) return;
+        if (others) await orAfter(others, captureBudget / 2);
+        await this.queue(captureBudget, () => work(metadata));
+      });
+      // Where the workspace is git has to say, and a git that hangs says nothing: that is within a budget, too.
+      const read = config.catch(() => defaults);
+      const isRead = (await orAfter(read, defaults.captureBudget)) === 'done';
+      const { captureBudget } = isRead ? await read : defaults;
+      if ((await orAfter(run, begun + captureBudget - Date.now())) === 'done') {
         this.reporter.recovered(what);
         return;
       }
@@ -185,7 +196,8 @@ export class AutomaticPoints {
   }
 }
 
-async function orAfter(work: Promise<unknown>, ms: number): Promise<'done' | 'late'> {
+/** Waits for the work, but no longer than that. It goes on; who is late for its failure has to look after it. */
+export async function orAfter(work: Promise<unknown>, ms: number): Promise<'done' | 'late'> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<'late'>((next) => (timer = setTimeout(() => next('late'), ms)));
   try {

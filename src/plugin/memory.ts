@@ -1,10 +1,14 @@
 import { compactionContext } from '../core/handoff';
 import { midTurn } from '../core/attribution';
+import { defaults } from '../core/config';
+import type { TaskState } from '../core/model';
 import { taskKey } from '../core/task';
-import type { AutomaticPoints } from './automatic';
+import { orAfter, type AutomaticPoints } from './automatic';
 import type { Companion } from './companion';
 import type { Reporter } from './reporter';
 import type { Prompt, SessionTracker } from './tracker';
+
+const notPutIn = 'The task was not put into the summary';
 
 /** The task's memory over a long session: saved every few prompts and at every compaction, and put into the summary. */
 export class TaskMemory {
@@ -44,19 +48,32 @@ export class TaskMemory {
     this.counts.clear();
   }
 
-  /** What goes into the prompt that summarises the conversation; null when it has been in one as it is. */
+  /** What goes into the prompt that summarises the conversation; null when it has been in one as it is. OpenCode waits for it. */
   async contextFor(session: string): Promise<string | null> {
-    let context: string | null = null;
-    await this.quietly('The task was not put into the summary', async () => {
-      const { task } = await this.companion.open();
-      const state = await task.read();
-      if (state === null) return;
-      const key = taskKey(state);
-      if (this.summarised.get(session) === key) return;
-      this.offered.set(session, key);
-      context = compactionContext(state);
-    });
-    return context;
+    const reading = this.state();
+    const budget = defaults.captureBudget;
+    if ((await orAfter(reading, budget)) === 'late') {
+      this.reporter.problem(`${notPutIn}/late`, `${notPutIn}: it could not be read within ${budget} ms.`);
+      return null;
+    }
+    const state = await reading;
+    return state && this.offer(session, state);
+  }
+
+  private async state(): Promise<TaskState | null> {
+    try {
+      return await (await this.companion.open()).task.read();
+    } catch (error) {
+      this.reporter.failed(notPutIn, error);
+      return null;
+    }
+  }
+
+  private offer(session: string, state: TaskState): string | null {
+    const key = taskKey(state);
+    if (this.summarised.get(session) === key) return null;
+    this.offered.set(session, key);
+    return compactionContext(state);
   }
 
   async compacted(session: string): Promise<void> {
