@@ -3,6 +3,7 @@ import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Checkpoint, PlanEntry } from '../../src/core/model';
+import { findOriginals } from '../../src/core/originals';
 import { until } from '../rig/opencode';
 import { call, edit, patch, shell, subagent, write } from '../rig/script';
 import { gatewayTo, generations } from './gateway-fixture';
@@ -260,6 +261,8 @@ describe.each(generations)('automatic checkpoints on OpenCode %s', (generation) 
       const { entries } = await workspace.plan(both[0]?.id ?? '');
       const found = Object.fromEntries(entries.map(({ path, yours }) => [path, yours === true]));
       expect(found).toEqual({ 'saved.txt': false, 'by-hand.txt': true });
+      const { originals } = await findOriginals(workspace, session);
+      expect(originals.map(({ path }) => path)).toEqual(['saved.txt']);
       // The talk changed nothing, so there is nothing to take back; the turn before it changed one file.
       const mine = async (): Promise<string> => readFile(join(server.workspace, 'by-hand.txt'), 'utf8');
       expect(await workspace.revertTurn(both[2]?.id ?? '')).toMatchObject({ restored: [], deleted: [], conflicts: [] });
