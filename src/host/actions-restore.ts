@@ -4,7 +4,7 @@ import { previousOf } from './actions-compare';
 import type { Target } from './diff';
 import type { LineChange } from './line-edit';
 import { activeSnapshotDiff, restoreChange, restoreChangeAt } from './line-restore';
-import { newestFirst, pickCheckpoint, targetOf } from './picker';
+import { newestFirst, openRoots, pickCheckpoint, targetOf } from './picker';
 import { relativeTime } from './relative-time';
 import { Root } from './root';
 import type { Services } from './services';
@@ -18,7 +18,7 @@ export const restore = async ({ workspaces, flow }: Services, argument: unknown)
 
 /** Among the roots that have something to go back to: the active editor's, the only one, or the user says. */
 const rootWith = async ({ workspaces }: Services, which: 'undo' | 'redo', title: string): Promise<Root | undefined> => {
-  const roots = await workspaces.all();
+  const roots = await openRoots(workspaces);
   const states = await Promise.all(
     roots.map(async (root) => ({ root, checkpoint: (await root.api.undoState())[which] })),
   );

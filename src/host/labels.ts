@@ -18,13 +18,13 @@ export const triggerIcons: Record<Trigger, string> = {
 export const triggerNames: Record<Trigger, string> = {
   manual: 'Made by you',
   agent: 'Made by the agent',
-  task: 'Task state saved',
+  task: 'Task saved',
   turn: 'Before a prompt',
   tool: 'Before a tool call',
   idle: 'After a turn',
   compaction: 'At a compaction',
-  interval: 'At an interval',
-  restore: 'Safety point before a restore',
+  interval: 'Every few messages',
+  restore: 'Before a restore',
   import: 'Imported',
 };
 

@@ -1,8 +1,8 @@
 import * as vscode from 'vscode';
-import { CheckpointsError } from '../core/errors';
 import type { Checkpoint } from '../core/model';
 import type { Target } from './diff';
 import { counts, firstLine, originText, triggerIcons } from './labels';
+import { noFolder } from './notifications';
 import { relativeTime } from './relative-time';
 import { Root } from './root';
 import { isTreeNode, nodeTarget, nodeTargets, selectedNodes } from './tree-nodes';
@@ -30,10 +30,7 @@ export const checkpointItem = (target: Target, severalRoots: boolean): Checkpoin
 export const openRoots = async (workspaces: Workspaces): Promise<Root[]> => {
   const roots = await workspaces.all();
   if (roots.length > 0) return roots;
-  throw (
-    workspaces.failures[0] ??
-    new CheckpointsError('invalid-argument', 'Open a folder first: checkpoints belong to one.')
-  );
+  throw workspaces.failures[0] ?? noFolder();
 };
 
 /** The checkpoints as rows of a pick, newest first. */
@@ -117,7 +114,7 @@ export const targetOf = async (
     } catch (error) {
       failure = error;
     }
-  throw failure ?? new Error('No folder is open.');
+  throw failure ?? workspaces.failures[0] ?? noFolder();
 };
 
 /** All checkpoints that a command of a multi-selection means; rows of other kinds in it stand for none. */

@@ -60,6 +60,13 @@ describe('package.json and the code', () => {
     );
   });
 
+  it('compare two rows of a kind that stands for a checkpoint', () => {
+    const compare = manifest.contributes.menus['view/item/context']?.find(
+      ({ command }) => command === commands.compareSelected,
+    );
+    expect(compare?.when).toContain('(viewItem =~ /:checkpoint:/ || viewItem == turn)');
+  });
+
   it('name the same commands of rows', () => {
     const { menus } = manifest.contributes;
     const inTitles = new Set(menus['view/title']?.map(({ command }) => command));

@@ -20,6 +20,7 @@ import {
   resultText,
 } from '../../../src/host/restore-text';
 import { triggers } from '../../../src/core/model';
+import { triggerLabel } from '../../../webview/timeline/model/triggers';
 import { record } from './record';
 
 const at = Date.parse('2026-03-10T12:00:00.000Z');
@@ -50,7 +51,8 @@ describe('words for checkpoints', () => {
   it('has an icon and a name for every trigger', () => {
     for (const trigger of triggers) {
       expect(triggerIcons[trigger]).toMatch(/^[a-z-]+$/);
-      expect(triggerNames[trigger]).not.toBe('');
+      // The list and the timeline are one product.
+      expect(triggerNames[trigger]).toBe(triggerLabel(trigger));
     }
   });
 
@@ -160,7 +162,12 @@ describe('the restore dialog', () => {
       conversation: { session: 's', messageCount: 4, currentCount: 9 },
     });
     expect(isEmptyPlan(conversation)).toBe(false);
-    expect(planText(conversation)).toContain('with 4 of 9 messages');
+    expect(planText(conversation)).toContain('with 4 of 9 messages;');
+    const alone = plan({
+      scope: ['conversation'],
+      conversation: { session: 's', messageCount: 1, currentCount: null },
+    });
+    expect(planText(alone)).toContain('with 1 message;');
     expect(planText(conversation)).toContain('Your files are left as they are.');
   });
 });
