@@ -75,6 +75,7 @@ export const restoreSelectedLines = async (): Promise<number> => {
   if (diff === undefined)
     throw new CheckpointsError('invalid-argument', 'Open a file of a checkpoint in the diff editor first.');
   if (isCheckpoints(diff.modified)) return offerWorking(diff);
+  if (isGone(diff.modified)) return offerFile(diff, 'The file is not there now: only all of it can be restored.');
   await refuseReadonly(diff.modified);
   const selected = selectedSide(diff, vscode.window.activeTextEditor, vscode.window.visibleTextEditors);
   if (selected === undefined) throw new CheckpointsError('invalid-argument', 'Select lines in the diff first.');
@@ -119,6 +120,8 @@ const isCheckpoints = (uri: vscode.Uri): boolean => {
   const { empty, now } = parseSnapshotUri(uri);
   return !empty && !now;
 };
+
+const isGone = (uri: vscode.Uri): boolean => uri.scheme === snapshotScheme && parseSnapshotUri(uri).empty;
 
 const compareWorking = 'Compare with Working File';
 
