@@ -3,11 +3,12 @@ import { CheckpointsError } from '../core/errors';
 import { previousOf } from './actions-compare';
 import type { Target } from './diff';
 import type { LineChange } from './line-edit';
-import { activeSnapshotDiff, restoreChange, restoreChangeAt } from './line-restore';
+import { restoreChange, restoreChangeAt } from './line-restore';
 import { newestFirst, openRoots, pickCheckpoint, targetOf } from './picker';
 import { relativeTime } from './relative-time';
 import { Root } from './root';
 import type { Services } from './services';
+import { activeSnapshotDiff } from './snapshot-diff';
 import { isTreeNode, type FileNode, type FolderNode } from './tree-nodes';
 import { parseSnapshotUri } from './uris';
 

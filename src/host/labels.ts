@@ -33,6 +33,9 @@ const number = (count: number): string => count.toLocaleString('en');
 export const plural = (count: number, one: string, many = `${one}s`): string =>
   `${number(count)} ${count === 1 ? one : many}`;
 
+/** Cents, and smaller parts only where there are no cents. */
+export const money = (value: number): string => `$${value.toFixed(value > 0 && value < 0.01 ? 4 : 2)}`;
+
 /** "+2 ~3 −1": files added, modified, deleted since the checkpoint before. Empty when nothing changed. */
 export const counts = (files: { added: number; modified: number; deleted: number }): string =>
   [

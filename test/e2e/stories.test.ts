@@ -65,6 +65,28 @@ describe('stories', () => {
     await workbench.command('Checkpoints: Hide Changes in Gutter');
   });
 
+  it('one change is taken back among all that changed', async () => {
+    const { workbench } = session;
+    const [was = '', broken] = [project['src/cart.ts'], 'sum - item.price'];
+    await session.write('src/cart.ts', was.replace('sum + item.price', broken).replace('x ${', '× ${'));
+    await workbench.contextMenu(workbench.row(view, 'Before the agent'), 'Compare with Working Files');
+    await workbench.tab(/Before the agent ↔ Working Files/).waitFor();
+    const line = workbench.diff.locator('.editor.modified .view-line', { hasText: 'sum' });
+    await line.click();
+    await workbench.contextMenu(line, 'Restore Selected Lines');
+    await expect.poll(() => workbench.diffText('modified')).toContain('sum + item.price');
+    await workbench.command('File: Save All Files');
+    await expect.poll(() => session.read('src/cart.ts')).toBe(was.replace('x ${', '× ${'));
+    // All of it, by the same menu.
+    await workbench.contextMenu(
+      workbench.diff.locator('.editor.modified .view-line', { hasText: '×' }),
+      'Restore This File',
+    );
+    await workbench.notification('Restored: 1 file written.').waitFor();
+    expect(await session.read('src/cart.ts')).toBe(was);
+    await workbench.dismissNotifications();
+  });
+
   it('a checkpoint is found by a file it changed', async () => {
     const { workbench } = session;
     await workbench.command('Checkpoints: Search…');
@@ -76,6 +98,17 @@ describe('stories', () => {
     await workbench.screenshot('story-search');
     await workbench.page.keyboard.press('Enter');
     await workbench.tab(/↔ Working Files/).waitFor();
+  });
+
+  it('a prompt is found by its words, and what changed since is shown', async () => {
+    const { workbench } = session;
+    await workbench.command('Checkpoints: Search…');
+    await workbench.quickInput.getByPlaceholder(/Words, and/).waitFor();
+    await workbench.enter('coupon class');
+    const preview = workbench.tab(/\(Before “Try it with a coupon class instead” ↔ Working File\)/);
+    await preview.waitFor();
+    await workbench.quickInput.locator('input.input').press('Escape');
+    await preview.waitFor({ state: 'detached' });
   });
 
   it('the timeline shows the same afternoon, and restores from it', async () => {

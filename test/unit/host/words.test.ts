@@ -6,6 +6,7 @@ import {
   fetchedStay,
   headAndRest,
   lineCounts,
+  money,
   shortTitle,
   triggerIcons,
   triggerNames,
@@ -20,6 +21,7 @@ import {
   resultText,
 } from '../../../src/host/restore-text';
 import { triggers } from '../../../src/core/model';
+import { money as inTimeline } from '../../../webview/timeline/model/texts';
 import { triggerLabel } from '../../../webview/timeline/model/triggers';
 import { record } from './record';
 
@@ -69,6 +71,16 @@ describe('words for checkpoints', () => {
     expect(countsInWords({ added: 0, modified: 0, deleted: 0 })).toBe('no changes');
     expect(lineCounts({ path: 'a', status: 'modified', additions: 4, deletions: 0, binary: false })).toBe('+4');
     expect(lineCounts({ path: 'a', status: 'modified', additions: 0, deletions: 0, binary: true })).toBe('binary');
+  });
+
+  it('has one way to write a price', () => {
+    for (const [value, text] of [
+      [0.03, '$0.03'],
+      [0.0021, '$0.0021'],
+      [0, '$0.00'],
+      [12.345, '$12.35'],
+    ] as const)
+      expect([money(value), inTimeline(value)]).toEqual([text, text]);
   });
 
   it('shortens titles to one line', () => {
