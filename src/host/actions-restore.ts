@@ -4,7 +4,7 @@ import { previousOf } from './actions-compare';
 import type { Target } from './diff';
 import type { LineChange } from './line-edit';
 import { restoreChange, restoreChangeAt } from './line-restore';
-import { newestFirst, openRoots, pickCheckpoint, targetOf } from './picker';
+import { newestFirst, noFile, openRoots, pickCheckpoint, targetOf } from './picker';
 import { relativeTime } from './relative-time';
 import { Root } from './root';
 import type { Services } from './services';
@@ -83,7 +83,7 @@ export const restoreFile = async (services: Services, argument: unknown): Promis
   const root = place === undefined ? undefined : await workspaces.forUri(place.file);
   const path = place === undefined ? undefined : root?.toRelative(place.file);
   if (place === undefined || root === undefined || path === undefined)
-    throw new CheckpointsError('invalid-argument', 'Open a file of this workspace in the editor first.');
+    throw await noFile(workspaces, place?.file);
   if (place.checkpoint !== null)
     return flow.restorePaths({ root, checkpoint: await root.api.resolve(place.checkpoint) }, [path]);
   const target =

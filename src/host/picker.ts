@@ -1,4 +1,5 @@
 import * as vscode from 'vscode';
+import { CheckpointsError } from '../core/errors';
 import type { Checkpoint } from '../core/model';
 import type { Target } from './diff';
 import { counts, firstLine, originText, triggerIcons } from './labels';
@@ -79,6 +80,13 @@ export const activeRoot = async (workspaces: Workspaces): Promise<Root | undefin
   const failure = root === undefined ? workspaces.failureFor(active) : undefined;
   if (failure !== undefined) throw failure;
   return root;
+};
+
+/** Why a command finds no file to work on: nothing is open here, its folder could not be, or it is no file of one. */
+export const noFile = async (workspaces: Workspaces, file: vscode.Uri | undefined): Promise<CheckpointsError> => {
+  await openRoots(workspaces);
+  const failure = file && workspaces.failureFor(file);
+  return failure ?? new CheckpointsError('invalid-argument', 'Open a file of this workspace in the editor first.');
 };
 
 /** The root that a command without a checkpoint means: that of the active editor, else the only one, else the user says, or gives up. */

@@ -123,6 +123,24 @@ describe('stories', () => {
     await workbench.modalClick('Cancel');
   });
 
+  it('a window without a folder says so, whatever is asked for, and leads to one', async () => {
+    const url = `http://127.0.0.1:${session.server.port}/?ew=true`;
+    const workbench = await Workbench.open(session.browser, url);
+    try {
+      await workbench.openContainer(view);
+      await workbench.view(view).getByText('Checkpoints belong to a folder.').waitFor();
+      for (const title of ['Create Checkpoint', 'Search…', 'Compare Active File with…', 'Show Backup Status']) {
+        await workbench.command(`Checkpoints: ${title}`);
+        const message = workbench.notification('Open a folder first: checkpoints belong to one.');
+        await message.locator('.monaco-button', { hasText: 'Open Folder…' }).waitFor();
+        await workbench.dismissNotifications();
+        await message.waitFor({ state: 'detached' });
+      }
+    } finally {
+      await workbench.close();
+    }
+  });
+
   it('several folders have their own checkpoints', async () => {
     const other = join(session.folder, '..', 'other');
     const file = join(session.folder, '..', 'both.code-workspace');
