@@ -144,8 +144,7 @@ export const openFileDiff = async ({ workspaces }: Services): Promise<void> => {
   const active = vscode.window.activeTextEditor?.document.uri;
   const root = active?.scheme === 'file' ? await workspaces.forUri(active) : undefined;
   const path = active === undefined ? undefined : root?.toRelative(active);
-  if (root === undefined || path === undefined)
-    throw await noFile(workspaces, active);
+  if (root === undefined || path === undefined) throw await noFile(workspaces, active);
   const target = await pickCheckpoint(workspaces, `Compare ${path} with…`, (candidate) => candidate.root === root);
   if (target !== undefined) await openWorkingDiff(target, path);
 };

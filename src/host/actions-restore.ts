@@ -82,8 +82,7 @@ export const restoreFile = async (services: Services, argument: unknown): Promis
     file?.scheme === 'file' ? { checkpoint: null, file } : file === undefined ? undefined : parseSnapshotUri(file);
   const root = place === undefined ? undefined : await workspaces.forUri(place.file);
   const path = place === undefined ? undefined : root?.toRelative(place.file);
-  if (place === undefined || root === undefined || path === undefined)
-    throw await noFile(workspaces, place?.file);
+  if (place === undefined || root === undefined || path === undefined) throw await noFile(workspaces, place?.file);
   if (place.checkpoint !== null)
     return flow.restorePaths({ root, checkpoint: await root.api.resolve(place.checkpoint) }, [path]);
   const target =

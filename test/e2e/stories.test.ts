@@ -115,30 +115,12 @@ describe('stories', () => {
     const { workbench } = session;
     await workbench.command('Checkpoints: Open Timeline');
     const page = await workbench.webview('checkpoints-timeline .row');
-    await page.locator('.row', { hasText: 'Before the agent' }).first().click();
+    await page.locator('.row.named', { hasText: 'Before the agent' }).first().click();
     await page.getByText('All files').first().waitFor();
     await workbench.screenshot('story-timeline');
     await page.getByRole('button', { name: 'Restore…' }).first().click();
     expect(await workbench.modalText()).toContain('Restore “Before the agent”?');
     await workbench.modalClick('Cancel');
-  });
-
-  it('a window without a folder says so, whatever is asked for, and leads to one', async () => {
-    const url = `http://127.0.0.1:${session.server.port}/?ew=true`;
-    const workbench = await Workbench.open(session.browser, url);
-    try {
-      await workbench.openContainer(view);
-      await workbench.view(view).getByText('Checkpoints belong to a folder.').waitFor();
-      for (const title of ['Create Checkpoint', 'Search…', 'Compare Active File with…', 'Show Backup Status']) {
-        await workbench.command(`Checkpoints: ${title}`);
-        const message = workbench.notification('Open a folder first: checkpoints belong to one.');
-        await message.locator('.monaco-button', { hasText: 'Open Folder…' }).waitFor();
-        await workbench.dismissNotifications();
-        await message.waitFor({ state: 'detached' });
-      }
-    } finally {
-      await workbench.close();
-    }
   });
 
   it('several folders have their own checkpoints', async () => {
@@ -163,12 +145,21 @@ describe('stories', () => {
     }
   });
 
-  it('a window without a folder says what is missing', async () => {
+  it('a window without a folder says what is missing, whatever is asked for, and leads to one', async () => {
     const workbench = await Workbench.open(session.browser, `http://127.0.0.1:${session.server.port}/?ew=true`);
     try {
       await workbench.openContainer(view);
       await workbench.view(view).getByText('Checkpoints belong to a folder').waitFor();
       await workbench.screenshot('story-no-folder');
+      for (const title of ['Create Checkpoint', 'Search…', 'Compare Active File with…', 'Show Backup Status']) {
+        await workbench.command(`Checkpoints: ${title}`);
+        const message = workbench.notification('Open a folder first: checkpoints belong to one.');
+        await message.locator('.monaco-button', { hasText: 'Open Folder…' }).waitFor();
+        await workbench.dismissNotifications();
+        await message.waitFor({ state: 'detached' });
+      }
+      await workbench.openView('Task');
+      await workbench.view('Task').getByText('A task belongs to a folder.').waitFor();
     } finally {
       await workbench.close();
     }
