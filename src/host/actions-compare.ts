@@ -5,7 +5,7 @@ import type { Checkpoint } from '../core/model';
 import { turnAround } from '../core/turn-revert';
 import { compareCheckpoints, compareWithWorking, openChangeDiff, openWorkingDiff, type Target } from './diff';
 import { originText, shortTitle } from './labels';
-import { checkpointItems, newestFirst, pickCheckpoint, targetOf } from './picker';
+import { checkpointItems, newestFirst, noFile, pickCheckpoint, targetOf } from './picker';
 import type { Services } from './services';
 import { isTreeNode, nodeTargets, selectedNodes, type FileNode } from './tree-nodes';
 
@@ -144,8 +144,7 @@ export const openFileDiff = async ({ workspaces }: Services): Promise<void> => {
   const active = vscode.window.activeTextEditor?.document.uri;
   const root = active?.scheme === 'file' ? await workspaces.forUri(active) : undefined;
   const path = active === undefined ? undefined : root?.toRelative(active);
-  if (root === undefined || path === undefined)
-    throw new CheckpointsError('invalid-argument', 'Open a file of this workspace in the editor first.');
+  if (root === undefined || path === undefined) throw await noFile(workspaces, active);
   const target = await pickCheckpoint(workspaces, `Compare ${path} with…`, (candidate) => candidate.root === root);
   if (target !== undefined) await openWorkingDiff(target, path);
 };

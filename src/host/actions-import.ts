@@ -5,6 +5,7 @@ import { importPage, importText, offerText } from './import-text';
 import type { ImportChoice } from './import';
 import { commands } from './ids';
 import { plural } from './labels';
+import { showError } from './notifications';
 import { pickRoot } from './picker';
 import { withCancel, withPatience } from './progress';
 import type { Root } from './root';
@@ -99,11 +100,8 @@ export const offerOldData = async (services: Services): Promise<void> => {
     const offers = await services.oldData.fresh(root);
     if (offers.length === 0) continue;
     const answer = await vscode.window.showInformationMessage(offerText(offers), 'Import', 'Not Now');
-    if (answer === 'Import')
-      await importOld(
-        services,
-        root,
-        offers.map(({ from, path }) => ({ from, ...(from === 's4' ? { path } : {}) })),
-      );
+    if (answer !== 'Import') continue;
+    const choices = offers.map(({ from, path }) => ({ from, ...(from === 's4' ? { path } : {}) }));
+    await importOld(services, root, choices).catch((error: unknown) => void showError(error, services.log));
   }
 };

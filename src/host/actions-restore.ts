@@ -3,11 +3,12 @@ import { CheckpointsError } from '../core/errors';
 import { previousOf } from './actions-compare';
 import type { Target } from './diff';
 import type { LineChange } from './line-edit';
-import { activeSnapshotDiff, restoreChange, restoreChangeAt } from './line-restore';
-import { newestFirst, pickCheckpoint, targetOf } from './picker';
+import { restoreChange, restoreChangeAt } from './line-restore';
+import { newestFirst, noFile, openRoots, pickCheckpoint, targetOf } from './picker';
 import { relativeTime } from './relative-time';
 import { Root } from './root';
 import type { Services } from './services';
+import { activeSnapshotDiff } from './snapshot-diff';
 import { isTreeNode, type FileNode, type FolderNode } from './tree-nodes';
 import { parseSnapshotUri } from './uris';
 
@@ -18,7 +19,7 @@ export const restore = async ({ workspaces, flow }: Services, argument: unknown)
 
 /** Among the roots that have something to go back to: the active editor's, the only one, or the user says. */
 const rootWith = async ({ workspaces }: Services, which: 'undo' | 'redo', title: string): Promise<Root | undefined> => {
-  const roots = await workspaces.all();
+  const roots = await openRoots(workspaces);
   const states = await Promise.all(
     roots.map(async (root) => ({ root, checkpoint: (await root.api.undoState())[which] })),
   );
@@ -81,8 +82,7 @@ export const restoreFile = async (services: Services, argument: unknown): Promis
     file?.scheme === 'file' ? { checkpoint: null, file } : file === undefined ? undefined : parseSnapshotUri(file);
   const root = place === undefined ? undefined : await workspaces.forUri(place.file);
   const path = place === undefined ? undefined : root?.toRelative(place.file);
-  if (place === undefined || root === undefined || path === undefined)
-    throw new CheckpointsError('invalid-argument', 'Open a file of this workspace in the editor first.');
+  if (place === undefined || root === undefined || path === undefined) throw await noFile(workspaces, place?.file);
   if (place.checkpoint !== null)
     return flow.restorePaths({ root, checkpoint: await root.api.resolve(place.checkpoint) }, [path]);
   const target =

@@ -1,7 +1,7 @@
 import * as vscode from 'vscode';
 import type { BackupApi, BackupStatus } from '../backup/api';
 import { loadConfig, storeHome } from '../core/config';
-import { CheckpointsError } from '../core/errors';
+import { noFolder } from './notifications';
 import type { Root } from './root';
 import { ServerLook } from './server-look';
 import type { Workspaces } from './workspaces';
@@ -60,8 +60,7 @@ export class Backup implements vscode.Disposable {
 
   async api(): Promise<BackupApi> {
     const [root] = await this.workspaces.all();
-    if (root === undefined)
-      throw this.workspaces.failures[0] ?? new CheckpointsError('invalid-argument', 'Open a folder first.');
+    if (root === undefined) throw this.workspaces.failures[0] ?? noFolder();
     if (this.open?.root !== root) {
       // At once, so that whoever asks meanwhile gets the same one.
       const closed = this.close();
@@ -72,7 +71,7 @@ export class Backup implements vscode.Disposable {
 
   async root(): Promise<Root> {
     await this.api();
-    if (this.open === undefined) throw new CheckpointsError('invalid-argument', 'Open a folder first.');
+    if (this.open === undefined) throw noFolder();
     return this.open.root;
   }
 

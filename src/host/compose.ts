@@ -120,11 +120,11 @@ export const compose = (context: vscode.ExtensionContext): Host => {
     workspaces.onDidChangeRoots(keep(() => updateUndoContext(services))),
     workspaces.onDidChangeRoots(
       keep(async () => {
-        if ((await plugin.updateContext()) === 'outdated') await plugin.offerUpdate();
+        if ((await plugin.updateContext()) === 'outdated') await plugin.offerUpdate().catch(failed);
       }),
     ),
     workspaces.onDidChangeRoots(keep(() => Promise.all(workspaces.current.map(writeSettings)))),
-    workspaces.onDidChangeRoots(keep(() => recovery.tell())),
+    workspaces.onDidChangeRoots(() => void recovery.tell().catch(failed)),
     workspaces.onDidChangeRoots(keep(() => offerOldData(services))),
     vscode.workspace.onDidChangeConfiguration((event) => {
       if (!event.affectsConfiguration(section)) return;

@@ -9,7 +9,7 @@ import type { Workspaces } from './workspaces';
 
 /**
  * The gutter's change bars against one chosen checkpoint. A source control entry adds rows to the SCM view, so it
- * exists only while the user compares. It has no root folder: with one it would step in front of git's own bars.
+ * exists only while the user compares.
  */
 export class Gutter implements vscode.Disposable {
   private source: vscode.SourceControl | undefined;

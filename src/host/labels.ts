@@ -18,13 +18,13 @@ export const triggerIcons: Record<Trigger, string> = {
 export const triggerNames: Record<Trigger, string> = {
   manual: 'Made by you',
   agent: 'Made by the agent',
-  task: 'Task state saved',
+  task: 'Task saved',
   turn: 'Before a prompt',
   tool: 'Before a tool call',
   idle: 'After a turn',
   compaction: 'At a compaction',
-  interval: 'At an interval',
-  restore: 'Safety point before a restore',
+  interval: 'Every few messages',
+  restore: 'Before a restore',
   import: 'Imported',
 };
 
@@ -32,6 +32,9 @@ const number = (count: number): string => count.toLocaleString('en');
 
 export const plural = (count: number, one: string, many = `${one}s`): string =>
   `${number(count)} ${count === 1 ? one : many}`;
+
+/** Cents, and smaller parts only where there are no cents. */
+export const money = (value: number): string => `$${value.toFixed(value > 0 && value < 0.01 ? 4 : 2)}`;
 
 /** "+2 ~3 −1": files added, modified, deleted since the checkpoint before. Empty when nothing changed. */
 export const counts = (files: { added: number; modified: number; deleted: number }): string =>

@@ -1,3 +1,4 @@
+import { basename } from 'node:path/posix';
 import * as vscode from 'vscode';
 import { CheckpointsError } from '../core/errors';
 import { hunksBetween, hunksInSelection, splitLines, type Hunk } from './hunks';
@@ -5,6 +6,7 @@ import { commands, snapshotScheme } from './ids';
 import { plural } from './labels';
 import { editOf, hunkOf, type LineChange } from './line-edit';
 import { lastLine, selectedSide } from './selected-lines';
+import { activeSnapshotDiff } from './snapshot-diff';
 import { parseSnapshotUri } from './uris';
 import { workingKind } from './working-side';
 
@@ -63,18 +65,13 @@ export const restoreChangeAt = async (original: vscode.Uri, editor: vscode.TextE
   );
 };
 
-/** The two sides of the diff in front, when the left one is a checkpoint's file. */
-export const activeSnapshotDiff = (): vscode.TabInputTextDiff | undefined => {
-  const input = vscode.window.tabGroups.activeTabGroup.activeTab?.input;
-  return input instanceof vscode.TabInputTextDiff && input.original.scheme === snapshotScheme ? input : undefined;
-};
-
 /** "Restore Selected Lines": the hunks of the diff that the selection touches, on either side. */
 export const restoreSelectedLines = async (): Promise<number> => {
   const diff = activeSnapshotDiff();
   if (diff === undefined)
     throw new CheckpointsError('invalid-argument', 'Open a file of a checkpoint in the diff editor first.');
   if (isCheckpoints(diff.modified)) return offerWorking(diff);
+  if (isGone(diff.modified)) return offerFile(diff, 'The file is not there now: only all of it can be restored.');
   await refuseReadonly(diff.modified);
   const selected = selectedSide(diff, vscode.window.activeTextEditor, vscode.window.visibleTextEditors);
   if (selected === undefined) throw new CheckpointsError('invalid-argument', 'Select lines in the diff first.');
@@ -120,12 +117,17 @@ const isCheckpoints = (uri: vscode.Uri): boolean => {
   return !empty && !now;
 };
 
+const isGone = (uri: vscode.Uri): boolean => uri.scheme === snapshotScheme && parseSnapshotUri(uri).empty;
+
 const compareWorking = 'Compare with Working File';
 
 /** Lines are taken back into the working file: the way to a diff with it. */
 const offerWorking = async (diff: vscode.TabInputTextDiff): Promise<number> => {
   const { file } = parseSnapshotUri(diff.modified);
-  const title = vscode.window.tabGroups.activeTabGroup.activeTab?.label.replace(/↔.*$/, '↔ Working File)');
+  const { label = '', input } = vscode.window.tabGroups.activeTabGroup.activeTab ?? {};
+  // The editor of many changes has no file in its title.
+  const of = input instanceof vscode.TabInputTextDiff ? '' : `${basename(file.path)} (`;
+  const title = `${of}${label.replace(/↔.*$/, '↔ Working File)')}`;
   if ((await workingKind(file)) !== 'file')
     return offerFile(
       diff,

@@ -169,10 +169,21 @@ export const advice: Record<Reason, Advice> = {
   },
 };
 
+/** Of a window without a folder, whatever was asked for. */
+export const noFolder = (): CheckpointsError =>
+  new CheckpointsError('invalid-argument', 'Open a folder first: checkpoints belong to one.', {
+    details: { noFolder: true },
+  });
+
 const serverUrl = settingsOf('opencode.serverUrl');
 
-/** What the reason alone does not tell: a server that was reached and is of no use, a program that does not fit it. */
-const serverAdvice = ({ details }: CheckpointsError): Advice | null => {
+/** What the reason alone does not tell: no folder, a server that was reached and is of no use, a program that does not fit it. */
+const particularAdvice = ({ details }: CheckpointsError): Advice | null => {
+  if (details?.['noFolder'])
+    return {
+      ...advice['invalid-argument'],
+      action: { title: 'Open Folder…', command: 'vscode.openFolder' },
+    };
   if (details?.['unauthorized'])
     return {
       sentence: 'The OpenCode server wants a password.',
@@ -198,7 +209,7 @@ const serverAdvice = ({ details }: CheckpointsError): Advice | null => {
   return null;
 };
 
-const adviceFor = (error: CheckpointsError): Advice => serverAdvice(error) ?? advice[error.reason];
+const adviceFor = (error: CheckpointsError): Advice => particularAdvice(error) ?? advice[error.reason];
 
 /** The sentence, the particular (unless it only repeats it) and the way out. */
 export const explain = (error: CheckpointsError): string => {

@@ -3,6 +3,7 @@ import { CheckpointsError } from '../core/errors';
 import type { Checkpoint } from '../core/model';
 import type { Target } from './diff';
 import { counts, firstLine, originText, triggerIcons } from './labels';
+import { noFolder } from './notifications';
 import { relativeTime } from './relative-time';
 import { Root } from './root';
 import { isTreeNode, nodeTarget, nodeTargets, selectedNodes } from './tree-nodes';
@@ -30,10 +31,7 @@ export const checkpointItem = (target: Target, severalRoots: boolean): Checkpoin
 export const openRoots = async (workspaces: Workspaces): Promise<Root[]> => {
   const roots = await workspaces.all();
   if (roots.length > 0) return roots;
-  throw (
-    workspaces.failures[0] ??
-    new CheckpointsError('invalid-argument', 'Open a folder first: checkpoints belong to one.')
-  );
+  throw workspaces.failures[0] ?? noFolder();
 };
 
 /** The checkpoints as rows of a pick, newest first. */
@@ -84,6 +82,13 @@ export const activeRoot = async (workspaces: Workspaces): Promise<Root | undefin
   return root;
 };
 
+/** Why a command finds no file to work on: nothing is open here, its folder could not be, or it is no file of one. */
+export const noFile = async (workspaces: Workspaces, file: vscode.Uri | undefined): Promise<CheckpointsError> => {
+  await openRoots(workspaces);
+  const failure = file && workspaces.failureFor(file);
+  return failure ?? new CheckpointsError('invalid-argument', 'Open a file of this workspace in the editor first.');
+};
+
 /** The root that a command without a checkpoint means: that of the active editor, else the only one, else the user says, or gives up. */
 export const pickRoot = async (workspaces: Workspaces, title: string): Promise<Root | undefined> => {
   const own = await activeRoot(workspaces);
@@ -117,7 +122,7 @@ export const targetOf = async (
     } catch (error) {
       failure = error;
     }
-  throw failure ?? new Error('No folder is open.');
+  throw failure ?? workspaces.failures[0] ?? noFolder();
 };
 
 /** All checkpoints that a command of a multi-selection means; rows of other kinds in it stand for none. */

@@ -41,7 +41,8 @@ export const runRestore = async (job: RestoreJob, { log, show }: RestoreTools): 
   ] as const)
     for (const { path, reason } of paths) log.info(`${what}: ${path} (${reason})`);
   if (result.session !== null) await openFork(job, result.session.id, log);
-  report(job, result, show).then(undefined, (error: unknown) => log.error(String(error)));
+  // Not awaited: the message stays until somebody reads it.
+  report(job, result, show).catch((error: unknown) => showError(error, log));
   return true;
 };
 

@@ -75,8 +75,9 @@ export const planText = (plan: RestorePlan): string => {
   }
   if (plan.conversation !== undefined) {
     const { messageCount, currentCount } = plan.conversation;
-    const of = currentCount === null ? '' : ` of ${currentCount}`;
-    lines.push(`The conversation continues in a new session with ${messageCount}${of} messages; the old one stays.`);
+    const kept = currentCount === null ? '' : `${messageCount} of `;
+    const messages = `${kept}${plural(currentCount ?? messageCount, 'message')}`;
+    lines.push(`The conversation continues in a new session with ${messages}; the old one stays.`);
   }
   if (plan.scope.includes('task')) lines.push('The task state goes back to what it was then.');
   return [...lines, '', promise(plan)].join('\n');

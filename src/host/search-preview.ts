@@ -1,6 +1,7 @@
 import * as vscode from 'vscode';
+import { hasFiles } from '../core/files-facet';
 import { previousOf } from './actions-compare';
-import { openChangeDiff, type Target } from './diff';
+import { openChangeDiff, openWorkingDiff, type Target } from './diff';
 import { snapshotScheme } from './ids';
 import { pathMatcher } from './path-match';
 import { parseQuery } from './search-query';
@@ -29,7 +30,12 @@ export class SearchPreview implements vscode.Disposable {
   /** The search was given up: what was only shown on the way goes. */
   async close(): Promise<void> {
     this.dispose();
+    await this.clear();
+  }
+
+  private async clear(): Promise<void> {
     if (!this.shown) return;
+    this.shown = false;
     const tabs = vscode.window.tabGroups.all.flatMap((group) => group.tabs);
     await vscode.window.tabGroups.close(
       tabs.filter(
@@ -56,9 +62,20 @@ export class SearchPreview implements vscode.Disposable {
     const touches = asked === undefined ? () => false : pathMatcher(asked);
     const found = changes.find(({ path }) => touches(path));
     const change = found ?? changes.find(({ binary }) => !binary);
+    // Before a prompt nothing has changed: what has since then tells where one would go back to.
+    const since = change === undefined ? await sinceThen(target) : undefined;
     const previous = await previousOf(target);
-    if (change === undefined || !wanted()) return;
+    if (!wanted()) return;
+    // What is shown of another row would be taken for this one's.
+    if (change === undefined && since === undefined) return this.clear();
     this.shown = true;
-    await openChangeDiff(target, previous, change, { preserveFocus: true });
+    if (change !== undefined) await openChangeDiff(target, previous, change, { preserveFocus: true });
+    else if (since !== undefined) await openWorkingDiff(target, since, { preserveFocus: true });
   }
 }
+
+const sinceThen = async ({ root, checkpoint }: Target): Promise<string | undefined> => {
+  if (!hasFiles(checkpoint)) return undefined;
+  const { changes } = await root.api.diff(checkpoint.id);
+  return changes.find(({ binary }) => !binary)?.path;
+};

@@ -18,7 +18,7 @@ const restoreButton: vscode.QuickInputButton = {
 };
 const revealButton: vscode.QuickInputButton = {
   iconPath: new vscode.ThemeIcon('list-tree'),
-  tooltip: 'Show in the List',
+  tooltip: 'Show in Checkpoints Tree',
 };
 const compareButton: vscode.QuickInputButton = {
   iconPath: new vscode.ThemeIcon('diff-multiple'),
@@ -51,6 +51,11 @@ export const search = (services: Services): void => {
       const said = [items.length === 0 ? nothing : '', leftOut].filter((words) => words !== '');
       pick.title = ['Search Checkpoints', said.join('; ')].filter((words) => words !== '').join(': ');
     } catch (error) {
+      // Before anything was found there is nothing to look at: why not is said with its way out.
+      if (number === 1) {
+        pick.hide();
+        return void showError(error, services.log);
+      }
       services.log.error(String(error));
       pick.title = `Search Checkpoints: ${error instanceof Error ? error.message : String(error)}`;
     } finally {

@@ -5,6 +5,7 @@ import { isTrouble, statusLine } from './backup-text';
 import { commands, views } from './ids';
 import { counts, countsInWords, firstLine } from './labels';
 import { explain } from './notifications';
+import { appendPlain } from './plain-text';
 import { relativeTime, shortAge } from './relative-time';
 import { failedFolders } from './view-state';
 import type { Workspaces } from './workspaces';
@@ -95,12 +96,11 @@ export class StatusBar implements vscode.Disposable {
       const warn = partial || unsaved || missing.length > 0;
       this.item.text = `$(${warn ? 'warning' : 'history'}) ${shortAge(newest.createdAt, Date.now())}`;
       const tooltip = new vscode.MarkdownString('', true);
-      tooltip.appendMarkdown('**Last checkpoint:** ').appendText(firstLine(newest.title));
-      tooltip.appendText(
-        `\n${relativeTime(newest.createdAt, Date.now(), vscode.env.language)}, ${countsInWords(newest.files)}`,
-      );
-      if (partial) tooltip.appendText('\nNot whole: some files could not be read.');
-      for (const text of missing) tooltip.appendText(`\n${text}`);
+      appendPlain(tooltip.appendMarkdown('**Last checkpoint:** '), firstLine(newest.title));
+      const when = relativeTime(newest.createdAt, Date.now(), vscode.env.language);
+      appendPlain(tooltip, `\n${when}, ${countsInWords(newest.files)}`);
+      if (partial) appendPlain(tooltip, '\nNot whole: some files could not be read.');
+      for (const text of missing) appendPlain(tooltip, `\n${text}`);
       this.addBackup(tooltip);
       this.item.tooltip = tooltip;
       if (unsaved) this.item.command = commands.showBackupStatus;
@@ -118,7 +118,7 @@ export class StatusBar implements vscode.Disposable {
     const { status } = this.backup;
     const line = status && statusLine(status, (iso) => relativeTime(iso, Date.now(), vscode.env.language));
     if (status === null || line === null) return;
-    tooltip.appendMarkdown(`\n\n$(${isTrouble(status) ? 'warning' : 'cloud-upload'}) `).appendText(line);
+    appendPlain(tooltip.appendMarkdown(`\n\n$(${isTrouble(status) ? 'warning' : 'cloud-upload'}) `), line);
     tooltip.appendMarkdown(` [Show](command:${commands.showBackupStatus})`);
     tooltip.isTrusted = { enabledCommands: [commands.showBackupStatus] };
   }

@@ -9,10 +9,12 @@ import {
   headAndRest,
   lineCounts,
   madeBy,
+  money,
   originText,
   plural,
   triggerIcons,
 } from './labels';
+import { appendPlain } from './plain-text';
 import { fullTime, relativeTime } from './relative-time';
 import {
   nodeId,
@@ -226,19 +228,20 @@ const tooltip = (checkpoint: Checkpoint, group?: TurnGroup): vscode.MarkdownStri
   const turn = group?.points[0]?.turn ?? checkpoint.turn;
   const { session, git, files, restore, origin } = checkpoint;
   // Prompts and names are other people's text: always as plain text, never as Markdown.
-  text.appendMarkdown('**').appendText(checkpoint.title).appendMarkdown('**\n\n');
+  appendPlain(text.appendMarkdown('**'), checkpoint.title.trim()).appendMarkdown('**\n\n');
   const made = group === undefined ? madeBy(checkpoint) : `Turn ${group.number}`;
   text.appendMarkdown(`$(${triggerIcons[checkpoint.trigger]}) ${made} · `);
-  text.appendText(`${fullTime(checkpoint.createdAt, vscode.env.language)} (${ago(checkpoint.createdAt)})`);
-  const line = (icon: string, words: string) => text.appendMarkdown(`\n\n$(${icon}) `).appendText(words);
-  if (checkpoint.description !== null) text.appendMarkdown('\n\n').appendText(checkpoint.description);
-  if (turn !== null && turn.prompt !== '' && turn.prompt !== checkpoint.title) line('comment', turn.prompt);
+  appendPlain(text, `${fullTime(checkpoint.createdAt, vscode.env.language)} (${ago(checkpoint.createdAt)})`);
+  const line = (icon: string, words: string) => appendPlain(text.appendMarkdown(`\n\n$(${icon}) `), words);
+  if (checkpoint.description !== null) appendPlain(text.appendMarkdown('\n\n'), checkpoint.description);
+  // Some titles end with all of the prompt.
+  if (turn !== null && turn.prompt !== '' && !checkpoint.title.endsWith(turn.prompt)) line('comment', turn.prompt);
   if (turn !== null) {
     const facts = [
       turn.model,
       turn.agent,
       turn.tokens === null ? null : `${turn.tokens.toLocaleString('en')} tokens`,
-      turn.cost === null ? null : `$${turn.cost.toFixed(turn.cost < 1 ? 4 : 2)}`,
+      turn.cost === null ? null : money(turn.cost),
     ].filter((fact) => fact !== null);
     if (facts.length > 0) line('hubot', facts.join(' · '));
   }

@@ -65,6 +65,28 @@ describe('stories', () => {
     await workbench.command('Checkpoints: Hide Changes in Gutter');
   });
 
+  it('one change is taken back among all that changed', async () => {
+    const { workbench } = session;
+    const [was = '', broken] = [project['src/cart.ts'], 'sum - item.price'];
+    await session.write('src/cart.ts', was.replace('sum + item.price', broken).replace('x ${', '× ${'));
+    await workbench.contextMenu(workbench.row(view, 'Before the agent'), 'Compare with Working Files');
+    await workbench.tab(/Before the agent ↔ Working Files/).waitFor();
+    const line = workbench.diff.locator('.editor.modified .view-line', { hasText: 'sum' });
+    await line.click();
+    await workbench.contextMenu(line, 'Restore Selected Lines');
+    await expect.poll(() => workbench.diffText('modified')).toContain('sum + item.price');
+    await workbench.command('File: Save All Files');
+    await expect.poll(() => session.read('src/cart.ts')).toBe(was.replace('x ${', '× ${'));
+    // All of it, by the same menu.
+    await workbench.contextMenu(
+      workbench.diff.locator('.editor.modified .view-line', { hasText: '×' }),
+      'Restore This File',
+    );
+    await workbench.notification('Restored: 1 file written.').waitFor();
+    expect(await session.read('src/cart.ts')).toBe(was);
+    await workbench.dismissNotifications();
+  });
+
   it('a checkpoint is found by a file it changed', async () => {
     const { workbench } = session;
     await workbench.command('Checkpoints: Search…');
@@ -78,11 +100,22 @@ describe('stories', () => {
     await workbench.tab(/↔ Working Files/).waitFor();
   });
 
+  it('a prompt is found by its words, and what changed since is shown', async () => {
+    const { workbench } = session;
+    await workbench.command('Checkpoints: Search…');
+    await workbench.quickInput.getByPlaceholder(/Words, and/).waitFor();
+    await workbench.enter('coupon class');
+    const preview = workbench.tab(/\(Before “Try it with a coupon class instead” ↔ Working File\)/);
+    await preview.waitFor();
+    await workbench.quickInput.locator('input.input').press('Escape');
+    await preview.waitFor({ state: 'detached' });
+  });
+
   it('the timeline shows the same afternoon, and restores from it', async () => {
     const { workbench } = session;
     await workbench.command('Checkpoints: Open Timeline');
     const page = await workbench.webview('checkpoints-timeline .row');
-    await page.locator('.row', { hasText: 'Before the agent' }).first().click();
+    await page.locator('.row.named', { hasText: 'Before the agent' }).first().click();
     await page.getByText('All files').first().waitFor();
     await workbench.screenshot('story-timeline');
     await page.getByRole('button', { name: 'Restore…' }).first().click();
@@ -112,12 +145,21 @@ describe('stories', () => {
     }
   });
 
-  it('a window without a folder says what is missing', async () => {
+  it('a window without a folder says what is missing, whatever is asked for, and leads to one', async () => {
     const workbench = await Workbench.open(session.browser, `http://127.0.0.1:${session.server.port}/?ew=true`);
     try {
       await workbench.openContainer(view);
       await workbench.view(view).getByText('Checkpoints belong to a folder').waitFor();
       await workbench.screenshot('story-no-folder');
+      for (const title of ['Create Checkpoint', 'Search…', 'Compare Active File with…', 'Show Backup Status']) {
+        await workbench.command(`Checkpoints: ${title}`);
+        const message = workbench.notification('Open a folder first: checkpoints belong to one.');
+        await message.locator('.monaco-button', { hasText: 'Open Folder…' }).waitFor();
+        await workbench.dismissNotifications();
+        await message.waitFor({ state: 'detached' });
+      }
+      await workbench.openView('Task');
+      await workbench.view('Task').getByText('A task belongs to a folder.').waitFor();
     } finally {
       await workbench.close();
     }

@@ -44,6 +44,43 @@ describe('room', () => {
     expect(Math.max(...right)).toBeLessThanOrEqual(220);
   });
 
+  it('breaks no word of what a checkpoint holds, where a side bar is as narrow as it gets', async () => {
+    const { page, unblocked } = await showAfternoon({ width: 190, placement: 'view' });
+    await page.locator(`[data-key="${unblocked.id}"]`).click();
+    await page.locator('.facet').first().waitFor();
+    const broken = await page.locator('.facet-value').evaluateAll((all) =>
+      all.flatMap((one) => {
+        const text = [...one.childNodes].find((node) => node.nodeType === Node.TEXT_NODE && node.textContent?.trim());
+        // The name of a branch may have any length.
+        return [...(text?.textContent ?? '').matchAll(/(?<!\S)\w+(?!\S)/g)].flatMap(({ 0: word, index }) => {
+          const range = document.createRange();
+          if (!text) return [];
+          range.setStart(text, index);
+          range.setEnd(text, index + word.length);
+          return range.getClientRects().length > 1 ? [word] : [];
+        });
+      }),
+    );
+    expect(broken).toEqual([]);
+  });
+
+  it('lets one scroll to the button of a message in a low view', async () => {
+    const backend = new FixtureBackend([]);
+    backend.workspace = null;
+    backend.workspaces = [];
+    const height = 120;
+    const { page } = await timeline.open(backend, { width: 300, height, placement: 'view' });
+    const button = page.getByText('Open Folder');
+    await button.waitFor();
+    await page.mouse.move(150, 60);
+    await page.mouse.wheel(0, 500);
+    const bottom = async (): Promise<number> => {
+      const box = await button.boundingBox();
+      return box === null ? Infinity : box.y + box.height;
+    };
+    await expect.poll(bottom).toBeLessThanOrEqual(height);
+  });
+
   it.each([220, 1100])('has no text under 11 pixels and nothing to click under 24, at %i px', async (width) => {
     const shown = await showAfternoon({ width, height: 900, placement: width < 400 ? 'view' : 'editor' });
     const { page, unblocked } = shown;

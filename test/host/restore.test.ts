@@ -111,6 +111,36 @@ describe('restoring', () => {
     });
   });
 
+  it('says why what it offered cannot be shown any more', async () => {
+    let told = false;
+    const asked = await answering(
+      [
+        'Restore',
+        // The message may stay for hours.
+        async () => {
+          const ids = (await safetyPoints()).map(({ id }) => id);
+          await withStore((api) => api.remove(ids));
+          return 'Show Changes';
+        },
+        () => {
+          told = true;
+          return undefined;
+        },
+      ],
+      async () => {
+        await run(commands.restore, point.id);
+        await eventually(
+          () => told,
+          (value) => value,
+          'nothing was said',
+        );
+      },
+    );
+    assert.equal(asked.at(-1)?.kind, 'error');
+    assert.match(asked.at(-1)?.message ?? '', /^This checkpoint does not exist any more\./);
+    assert.deepEqual(asked.at(-1)?.items, ['Refresh']);
+  });
+
   it('says that there is nothing to do', async () => {
     write('README.md', '# Sample\n');
     remove('later.txt');

@@ -2,6 +2,7 @@ import * as assert from 'node:assert/strict';
 import * as vscode from 'vscode';
 import type { Checkpoint } from '../../src/core/model';
 import { ChangeDecorations } from '../../src/host/decorations';
+import { appendPlain } from '../../src/host/plain-text';
 import { CheckpointTree } from '../../src/host/tree';
 import type { CheckpointNode, TreeNode } from '../../src/host/tree-nodes';
 import { Workspaces } from '../../src/host/workspaces';
@@ -61,6 +62,11 @@ describe('tree', () => {
     assert.match(item.contextValue ?? '', /:checkpoint:/);
     assert.ok(item.tooltip instanceof vscode.MarkdownString);
     assert.equal(item.tooltip.isTrusted, undefined);
+  });
+
+  it('shows other people’s text as it is, broken between words', () => {
+    const { value } = appendPlain(new vscode.MarkdownString('**By:** '), 'a *b*  [c](command:d)\n    1. <e>');
+    assert.equal(value, '**By:** a \\*b\\* \\[c\\]\\(command:d\\)\n\n1\\. <e\\>');
   });
 
   it('shows the changed files as a list', async () => {

@@ -127,6 +127,12 @@ describe('menu', () => {
     expect(full).toEqual(expect.arrayContaining(['Fork Session Here', 'Open Session', 'Revert This Turn', 'Unpin']));
   });
 
+  it('compares nothing with what holds no files', () => {
+    const bookmark = labels(row('1', { session: 's', turn: 1, trigger: 'import', facets: 'c' }), [row('2')]);
+    expect(bookmark.filter((label) => /compare|changes|mark/i.test(label))).toEqual([]);
+    expect(bookmark).toEqual(expect.arrayContaining(['Restore…', 'Fork Session Here', 'Rename…']));
+  });
+
   it('of folded tool calls is about their turn', () => {
     const rows = [
       row('2', { trigger: 'tool', session: 's', turn: 1 }),

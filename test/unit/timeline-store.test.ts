@@ -130,6 +130,24 @@ describe('timeline store', () => {
     expect(store.failure).toBeNull();
   });
 
+  it('asks once more when something changed while it failed', async () => {
+    const { store, backend } = await start();
+    let release = (): void => undefined;
+    backend.hold = new Promise((resolve) => (release = resolve));
+    backend.fail = new Error('the folder is closed');
+    backend.change();
+    await idle();
+    // Another folder, or the same one opened anew: said while the answer about the old one is on its way.
+    backend.change();
+    await idle();
+    backend.hold.finally(() => queueMicrotask(() => (backend.fail = null)));
+    release();
+    await idle();
+    expect(store.failure).toBeNull();
+    expect(store.loading).toBe(false);
+    expect(store.announcement.text).not.toContain('closed');
+  });
+
   it('asks for details of what one stops at, not of everything passed on the way', async () => {
     const { store, backend, id } = await start();
     backend.asked.length = 0;

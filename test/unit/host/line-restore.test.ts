@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { commands } from '../../../src/host/ids';
 import { restoreSelectedLines } from '../../../src/host/line-restore';
-import { snapshotUri } from '../../../src/host/uris';
+import { nothingUri, snapshotUri } from '../../../src/host/uris';
 import { uri } from './uri';
 
 /** As much of VS Code as one diff needs; the real one is in the host suite. */
@@ -82,6 +82,17 @@ describe('“Restore Selected Lines”', () => {
     expect(replaced()).toEqual([[[0, 0, 1, 0], 'a\nb\nc\n']]);
     given('a\nb\nc\nd\n', 'X\nd\n', 3, 'left');
     await expect(restoreSelectedLines()).rejects.toThrow('No change touches the selected lines.');
+  });
+
+  it('offers the whole file where it is not there any more', async () => {
+    const gone = new fake.TabInputTextDiff(checkpoint, nothingUri('cp_1', file));
+    fake.window.tabGroups.activeTabGroup.activeTab.input = gone;
+    expect(await restoreSelectedLines()).toBe(0);
+    expect(fake.window.showInformationMessage).toHaveBeenCalledWith(
+      expect.stringMatching(/^The file is not there now/),
+      'Restore This File',
+    );
+    expect(fake.commands.executeCommand).toHaveBeenCalledWith(commands.restoreFile, gone);
   });
 
   const many = Array.from({ length: 5000 }, (_, index) => `line ${index}`);

@@ -19,6 +19,8 @@ const read = (name: string): unknown => JSON.parse(readFileSync(new URL(`../../.
 interface Setting {
   default: unknown;
   scope: string;
+  enum?: string[];
+  markdownEnumDescriptions?: string[];
 }
 
 const manifest = read('package.json') as {
@@ -60,6 +62,13 @@ describe('package.json and the code', () => {
     );
   });
 
+  it('compare two rows of a kind that stands for a checkpoint', () => {
+    const compare = manifest.contributes.menus['view/item/context']?.find(
+      ({ command }) => command === commands.compareSelected,
+    );
+    expect(compare?.when).toContain('(viewItem =~ /:checkpoint:/ || viewItem == turn)');
+  });
+
   it('name the same commands of rows', () => {
     const { menus } = manifest.contributes;
     const inTitles = new Set(menus['view/title']?.map(({ command }) => command));
@@ -78,6 +87,13 @@ describe('package.json and the code', () => {
     const keys = Object.keys(manifest.contributes.configuration.properties);
     expect(sorted(keys)).toEqual(sorted(Object.values(settings).map((key) => `${section}.${key}`)));
     expect(sorted(Object.values(settings))).toEqual(sorted(Object.keys(defaults)));
+  });
+
+  it('say what each value of a choice means', () => {
+    const choices = Object.entries(manifest.contributes.configuration.properties).filter(([, { enum: one }]) => one);
+    expect(choices.length).toBeGreaterThan(1);
+    for (const [key, { enum: values, markdownEnumDescriptions: words }] of choices)
+      expect([key, words?.length]).toEqual([key, values?.length]);
   });
 
   it('keep to machine scope what names a program, a server or a place', () => {

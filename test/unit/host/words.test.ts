@@ -6,6 +6,7 @@ import {
   fetchedStay,
   headAndRest,
   lineCounts,
+  money,
   shortTitle,
   triggerIcons,
   triggerNames,
@@ -20,6 +21,8 @@ import {
   resultText,
 } from '../../../src/host/restore-text';
 import { triggers } from '../../../src/core/model';
+import { money as inTimeline } from '../../../webview/timeline/model/texts';
+import { triggerLabel } from '../../../webview/timeline/model/triggers';
 import { record } from './record';
 
 const at = Date.parse('2026-03-10T12:00:00.000Z');
@@ -50,7 +53,8 @@ describe('words for checkpoints', () => {
   it('has an icon and a name for every trigger', () => {
     for (const trigger of triggers) {
       expect(triggerIcons[trigger]).toMatch(/^[a-z-]+$/);
-      expect(triggerNames[trigger]).not.toBe('');
+      // The list and the timeline are one product.
+      expect(triggerNames[trigger]).toBe(triggerLabel(trigger));
     }
   });
 
@@ -67,6 +71,16 @@ describe('words for checkpoints', () => {
     expect(countsInWords({ added: 0, modified: 0, deleted: 0 })).toBe('no changes');
     expect(lineCounts({ path: 'a', status: 'modified', additions: 4, deletions: 0, binary: false })).toBe('+4');
     expect(lineCounts({ path: 'a', status: 'modified', additions: 0, deletions: 0, binary: true })).toBe('binary');
+  });
+
+  it('has one way to write a price', () => {
+    for (const [value, text] of [
+      [0.03, '$0.03'],
+      [0.0021, '$0.0021'],
+      [0, '$0.00'],
+      [12.345, '$12.35'],
+    ] as const)
+      expect([money(value), inTimeline(value)]).toEqual([text, text]);
   });
 
   it('shortens titles to one line', () => {
@@ -160,7 +174,12 @@ describe('the restore dialog', () => {
       conversation: { session: 's', messageCount: 4, currentCount: 9 },
     });
     expect(isEmptyPlan(conversation)).toBe(false);
-    expect(planText(conversation)).toContain('with 4 of 9 messages');
+    expect(planText(conversation)).toContain('with 4 of 9 messages;');
+    const alone = plan({
+      scope: ['conversation'],
+      conversation: { session: 's', messageCount: 1, currentCount: null },
+    });
+    expect(planText(alone)).toContain('with 1 message;');
     expect(planText(conversation)).toContain('Your files are left as they are.');
   });
 });

@@ -57,16 +57,7 @@ export function menuFor(row: TimelineRow, marks: readonly TimelineRow[]): MenuEn
     ...(row.turn === undefined ? [] : [item('Revert This Turn', 'reply', { type: 'revertTurn', id })]),
     ...(conversation ? [item('Fork Session Here', 'repo-forked', { type: 'fork', id })] : []),
     separator,
-    item('Compare with Working Files', 'compare-changes', { type: 'compareWorking', id }, 'Ctrl+Enter'),
-    item('Compare with Previous', 'diff', { type: 'comparePrevious', id }),
-    ...(row.session === undefined
-      ? []
-      : [item('Compare with Session Start', 'diff-multiple', { type: 'compareSessionStart', id })]),
-    ...(row.turn === undefined ? [] : [item('Show Changes of This Turn', 'comment', { type: 'compareTurn', id })]),
-    item('Show Changes in Gutter', 'diff-single', { type: 'showInGutter', id }),
-    ...(other ? [item(`Compare with “${other.title}”`, 'git-compare', compareInOrder(row, other))] : []),
-    item(marked ? 'Unmark' : 'Mark to Compare', marked ? 'circle-slash' : 'target', { type: 'mark', id }, 'Space'),
-    separator,
+    ...(hasFiles(row) ? [...comparisons(row, other, marked), separator] : []),
     item('Rename…', 'edit', { type: 'rename', id }, 'F2'),
     item('Edit Description…', 'note', { type: 'describe', id }),
     item(row.pinned ? 'Unpin' : 'Pin', row.pinned ? 'pinned' : 'pin', { type: 'pin', id, pinned: !row.pinned }),
@@ -78,6 +69,24 @@ export function menuFor(row: TimelineRow, marks: readonly TimelineRow[]): MenuEn
     item('Copy Id', 'copy', { type: 'copyId', id }, 'Ctrl+C'),
     separator,
     item('Delete…', 'trash', { type: 'delete', ids: [id] }, 'Delete'),
+  ];
+}
+
+/** What was imported may hold a conversation or a task alone: there is nothing to compare. */
+export const hasFiles = ({ facets }: TimelineRow): boolean => facets.includes(facetLetters.files);
+
+function comparisons(row: TimelineRow, other: TimelineRow | undefined, marked: boolean): MenuEntry[] {
+  const { id } = row;
+  return [
+    item('Compare with Working Files', 'compare-changes', { type: 'compareWorking', id }, 'Ctrl+Enter'),
+    item('Compare with Previous', 'diff', { type: 'comparePrevious', id }),
+    ...(row.session === undefined
+      ? []
+      : [item('Compare with Session Start', 'diff-multiple', { type: 'compareSessionStart', id })]),
+    ...(row.turn === undefined ? [] : [item('Show Changes of This Turn', 'comment', { type: 'compareTurn', id })]),
+    item('Show Changes in Gutter', 'diff-single', { type: 'showInGutter', id }),
+    ...(other ? [item(`Compare with “${other.title}”`, 'git-compare', compareInOrder(row, other))] : []),
+    item(marked ? 'Unmark' : 'Mark to Compare', marked ? 'circle-slash' : 'target', { type: 'mark', id }, 'Space'),
   ];
 }
 

@@ -91,20 +91,15 @@ export class TimelineStore {
     this.#running = true;
     this.loading = true;
     this.#onChange();
-    try {
-      do {
-        this.#refetch = false;
-        await this.#fetch();
-      } while (this.#refetch);
-      this.failure = null;
-    } catch (error) {
-      this.failure = toFailure(error);
-      this.announce(`The timeline could not be loaded. ${this.failure.message}`);
-    } finally {
-      this.#running = false;
-      this.loading = false;
-      this.#onChange();
-    }
+    do {
+      this.#refetch = false;
+      // Also after a failure: what changed meanwhile may be what it failed of.
+      this.failure = await this.#fetch().then(() => null, toFailure);
+    } while (this.#refetch);
+    if (this.failure) this.announce(`The timeline could not be loaded. ${this.failure.message}`);
+    this.#running = false;
+    this.loading = false;
+    this.#onChange();
   }
 
   retry(): void {

@@ -5,6 +5,7 @@ import type { Checkpoint } from '../../../src/core/model';
 import type { TimelineAction, TimelineDetails, TimelineRow } from '../../../src/protocol/timeline';
 import type { TimeFormat } from '../model/dates';
 import type { FoldItem } from '../model/layout';
+import { hasFiles } from '../model/menu';
 import type { TimelineStore } from '../model/store';
 import { plural, sessionIcon, sessionTitle, stateText } from '../model/texts';
 import { triggerLabel } from '../model/triggers';
@@ -127,9 +128,16 @@ export class TimelineDetail extends LitElement {
       </p>
       <div class="detail-actions">
         <vscode-button @click=${act({ type: 'restore', id })}>Restore…</vscode-button>
-        <vscode-button secondary title="Compare with working files" @click=${act({ type: 'compareWorking', id })}
-          >Compare</vscode-button
-        >
+        ${
+          hasFiles(row)
+            ? html`<vscode-button
+                secondary
+                title="Compare with working files"
+                @click=${act({ type: 'compareWorking', id })}
+                >Compare</vscode-button
+              >`
+            : nothing
+        }
         ${
           row.facets.includes('c')
             ? html`<vscode-button secondary title="Fork the session here" @click=${act({ type: 'fork', id })}

@@ -2,6 +2,7 @@ import { html, nothing, type TemplateResult } from 'lit';
 import { classMap } from 'lit/directives/class-map.js';
 import type { TimeFormat } from '../model/dates';
 import type { DayItem, FoldItem, Item, LaneItem, PointItem, SessionItem } from '../model/layout';
+import { hasFiles } from '../model/menu';
 import {
   count,
   describeItem,
@@ -134,9 +135,17 @@ function pointRow(item: PointItem, context: RowContext): TemplateResult {
     ${headLabel(item, context)}
     <span class="tail" aria-hidden="true">
       <span class="inline">
-        <button tabindex="-1" title="Compare with Working Files" @click=${(e: Event) => onInline(e, key, 'compare')}>
-          <span class="codicon codicon-compare-changes"></span>
-        </button>
+        ${
+          hasFiles(row)
+            ? html`<button
+                tabindex="-1"
+                title="Compare with Working Files"
+                @click=${(e: Event) => onInline(e, key, 'compare')}
+              >
+                <span class="codicon codicon-compare-changes"></span>
+              </button>`
+            : nothing
+        }
         <button tabindex="-1" title="Restore…" @click=${(e: Event) => onInline(e, key, 'restore')}>
           <span class="codicon codicon-discard"></span>
         </button>
