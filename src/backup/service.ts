@@ -232,7 +232,7 @@ export class BackupService implements BackupApi {
     const path = from === undefined ? (await this.destination()).path : absolute(from, this.env);
     if (path === null) throw new CheckpointsError('no-backup', 'No backup path configured');
     const folder = await BackupFolder.look(path);
-    if (!folder) throw new CheckpointsError('no-backup', `Backup not found: ${path}`);
+    if (!folder) throw new CheckpointsError('no-backup', `No backup is at ${path}`, { details: { path } });
     return Catalog.open(folder);
   }
 

@@ -106,6 +106,17 @@ function serverAdvice({ details }: CheckpointsError): string | null {
   return null;
 }
 
+/** What the reason alone does not tell. */
+function otherAdvice({ reason, details }: CheckpointsError): string | null {
+  if (reason === 'unknown-reference' && details?.['none'])
+    return '`opencode-checkpoints create` makes one; `opencode-checkpoints list` shows what there is.';
+  if (reason === 'invalid-argument' && details?.['noTurn'])
+    return '`opencode-checkpoints list --trigger turn` shows the turns.';
+  if (reason === 'no-backup' && details?.['path'])
+    return 'Look whether the path is right and its drive is connected, or name the folder that holds the backup.';
+  return null;
+}
+
 export function complain(error: unknown): Complaint {
   if (error instanceof UsageError) return { reason: 'usage', message: sentence(error.message), wayOut: error.wayOut };
   if (error instanceof CheckpointsError) {
@@ -115,7 +126,7 @@ export function complain(error: unknown): Complaint {
       message: sentence(error.message),
       wayOut: isTrouble(trouble)
         ? `Nothing that was saved is harmed. ${backupWaysOut[trouble]}`
-        : (serverAdvice(error) ?? waysOut[error.reason]),
+        : (serverAdvice(error) ?? otherAdvice(error) ?? waysOut[error.reason]),
     };
   }
   const message = error instanceof Error ? error.message : String(error);

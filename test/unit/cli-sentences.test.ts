@@ -29,6 +29,17 @@ describe('sentences of the command line', () => {
     expect(lost('toString').wayOut).toBe(waysOut['backup-failed']);
   });
 
+  it('sends nobody to an empty list, to settings for a folder that was named, or to help for what is no turn', () => {
+    const wayOut = (reason: 'unknown-reference' | 'no-backup' | 'invalid-argument', details?: object) =>
+      complain(new CheckpointsError(reason, 'x', { details: { ...details } })).wayOut;
+    expect(wayOut('unknown-reference', { none: true })).toContain('`opencode-checkpoints create`');
+    expect(wayOut('unknown-reference', { candidates: [] })).toBe(waysOut['unknown-reference']);
+    expect(wayOut('no-backup', { path: '/x' })).not.toContain('OPENCODE_BACKUP_PATH');
+    expect(wayOut('no-backup')).toBe(waysOut['no-backup']);
+    expect(wayOut('invalid-argument', { noTurn: true })).toContain('list --trigger turn');
+    expect(wayOut('invalid-argument')).toBe(waysOut['invalid-argument']);
+  });
+
   it('gives each message one full stop', () => {
     expect(complain(new CheckpointsError('busy', 'It is locked')).message).toBe('It is locked.');
     expect(complain(new CheckpointsError('busy', 'It is locked.')).message).toBe('It is locked.');
