@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { backupWaysOut, complain, waysOut } from '../../src/cli/sentences';
+import { backupWaysOut, complain, recoverySentence, waysOut } from '../../src/cli/sentences';
 import { CheckpointsError, reasons } from '../../src/core/errors';
 
 describe('sentences of the command line', () => {
@@ -38,6 +38,19 @@ describe('sentences of the command line', () => {
     expect(wayOut('no-backup')).toBe(waysOut['no-backup']);
     expect(wayOut('invalid-argument', { noTurn: true })).toContain('list --trigger turn');
     expect(wayOut('invalid-argument')).toBe(waysOut['invalid-argument']);
+  });
+
+  it('counts what a recovery left alone as one speaks', () => {
+    const report = { outcome: 'finished' as const, safety: 'cp_a', target: 'cp_b', scope: ['files' as const] };
+    const left = (...paths: string[]) =>
+      recoverySentence({
+        ...report,
+        restored: [],
+        deleted: [],
+        kept: paths.map((path) => ({ path, reason: 'edited' })),
+      });
+    expect(left('a')).toContain('1 edited since was left as it is: a.');
+    expect(left('a', 'b')).toContain('2 edited since were left as they are: a, b.');
   });
 
   it('gives each message one full stop', () => {
