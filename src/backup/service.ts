@@ -27,7 +27,7 @@ import { backUp, emptyReport, problemOf } from './run';
 import { Scheduler, usualTiming, type RunOutcome, type Timing } from './scheduler';
 import { readStatus } from './status';
 import { SyncLog } from './sync-log';
-import { messageOf } from './trouble';
+import { BackupError, messageOf } from './trouble';
 import { verifyBackup } from './verify';
 
 /** The session backup of one host: when to run, and what to say about it. The work is in the files beside this one. */
@@ -231,8 +231,10 @@ export class BackupService implements BackupApi {
   private async catalog(from?: string): Promise<Catalog> {
     const path = from === undefined ? (await this.destination()).path : absolute(from, this.env);
     if (path === null) throw new CheckpointsError('no-backup', 'No backup path configured');
-    const folder = await BackupFolder.look(path);
-    if (!folder) throw new CheckpointsError('no-backup', `Backup not found: ${path}`);
+    const folder = await BackupFolder.look(path).catch((error: unknown) => {
+      throw unreadable(error, path);
+    });
+    if (!folder) throw new CheckpointsError('no-backup', `No backup is at ${path}`, { details: { path } });
     return Catalog.open(folder);
   }
 
@@ -267,6 +269,15 @@ export class BackupService implements BackupApi {
   private async loosely(work: () => Promise<void>): Promise<void> {
     await work().catch((error: unknown) => this.options.log?.(`sync.log: ${messageOf(error)}`));
   }
+}
+
+/** A file in its place, or a folder that does not let itself be read. */
+function unreadable(error: unknown, path: string): unknown {
+  if (!(error instanceof BackupError)) return error;
+  const { trouble, message } = error;
+  return trouble === 'destination-missing'
+    ? new CheckpointsError('no-backup', message, { cause: error, details: { path } })
+    : new CheckpointsError('backup-failed', message, { cause: error, details: { trouble } });
 }
 
 function off(): BackupReport {

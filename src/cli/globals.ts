@@ -12,6 +12,9 @@ export interface Globals {
 
 const heading = 'Everywhere:';
 
+/** Among what is taken everywhere: by itself it would stand below, as the only option of many commands. */
+export const helpOption = (): Option => new Option('-h, --help', 'print help').helpGroup(heading);
+
 /**
  * Added to the program and to every command alike, each level reading only its own part of the line. Were they known to the program
  * alone, it would also take them where they are another option's value, as in `--description --json`.

@@ -13,7 +13,7 @@ import { registerRestoreCommands } from './commands/restore';
 import { registerStoreCommands } from './commands/store';
 import { registerSyncCommands } from './commands/sync';
 import { registerTaskCommands } from './commands/task';
-import { addGlobals } from './globals';
+import { addGlobals, helpOption } from './globals';
 import { UsageError } from './usage';
 
 export type Parsed = { kind: 'run'; selection: Selection } | { kind: 'answer'; json: unknown; text: string };
@@ -40,7 +40,7 @@ export function parse(argv: readonly string[]): Parsed {
   );
   try {
     refuseSwallowed(program, argv);
-    program.parse(withoutJsonForHelp(argv), { from: 'user' });
+    program.parse(asHelpOption(program, argv), { from: 'user' });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     if (error.code === 'commander.version') return { kind: 'answer', json: { version }, text: printed };
@@ -58,7 +58,7 @@ function build(select: Select, print: (text: string) => void): Command {
     .enablePositionalOptions()
     .description(intro)
     .version(version, '-V, --version', 'print the version')
-    .helpOption('-h, --help', 'print help')
+    .addHelpOption(helpOption())
     .helpCommand('help [command]', 'print help for a command')
     .addHelpText('after', outro);
   addGlobals(program);
@@ -92,10 +92,29 @@ function refuseSwallowed(program: Command, argv: readonly string[]): void {
   }
 }
 
-/** commander's `help` takes no options; how its answer is printed is decided elsewhere. */
-function withoutJsonForHelp(argv: readonly string[]): readonly string[] {
-  return argv.find((word) => !word.startsWith('-')) === 'help' ? argv.filter((word) => word !== '--json') : argv;
+/**
+ * `help task set` is `task set --help`, and so is `task help set`: commander would go one word deep, and knows no `help` in a group that is a command itself.
+ * How the answer is printed is decided elsewhere.
+ */
+function asHelpOption(program: Command, argv: readonly string[]): readonly string[] {
+  const words = argv.filter((word) => word !== '--json');
+  const group = program.commands.find((one) => one.commands.length > 0 && one.name() === words[0]);
+  const asked =
+    words[0] === 'help' ? words.slice(1) : group && words[1] === 'help' ? [group.name(), ...words.slice(2)] : null;
+  if (asked === null) return argv;
+  const path: string[] = [];
+  let at = program;
+  for (const word of asked.filter((one) => !one.startsWith('-'))) {
+    const next = at.commands.find((one) => one.name() === word);
+    if (!next) throw new UsageError(`unknown command '${word}'`, seeHelpOf(path));
+    path.push(word);
+    at = next;
+  }
+  return [...path, '--help'];
 }
+
+const seeHelpOf = (path: readonly string[]): string =>
+  `See \`${['opencode-checkpoints', ...path, '--help'].join(' ')}\`.`;
 
 const isFlag = (option: Option, word: string | undefined): boolean => word === option.short || word === option.long;
 
@@ -113,12 +132,10 @@ function usageError(program: Command, error: CommanderError, argv: readonly stri
     path.push(found.name());
     [at, rest] = [found, rest.slice(next + 1)];
   }
-  const command = path.join(' ');
-  const wayOut = `See \`opencode-checkpoints ${command ? `${command} ` : ''}--help\`.`;
-  // `help` as an error is what commander does with a line that ends before a command, and with `help` for an unknown one.
+  const wayOut = seeHelpOf(path);
+  // `help` as an error is what commander does with a line that ends before a command.
   if (error.code === 'commander.help') {
     if (words.length === 0) return new UsageError('No command was given', wayOut);
-    if (words[0] === 'help') return new UsageError(`unknown command '${words[1]}'`, wayOut);
     return new UsageError(`'${words.join(' ')}' needs a subcommand`, wayOut);
   }
   return new UsageError(error.message.replace(/^error: /, '').replaceAll('\n', ' '), wayOut);

@@ -81,7 +81,7 @@ export function recoverySentence({ outcome, restored, deleted, kept, forkMissing
     return `A restore was interrupted after its files were done.${fork}`;
   const done = outcome === 'finished' ? 'was finished' : 'was rolled back';
   const left = kept.length
-    ? ` ${kept.length} edited since were left as they are: ${kept.map((one) => one.path).join(', ')}.`
+    ? ` ${kept.length} edited since ${kept.length === 1 ? 'was left as it is' : 'were left as they are'}: ${kept.map((one) => one.path).join(', ')}.`
     : '';
   return `A restore that had been interrupted ${done}: ${restored.length} ${restored.length === 1 ? 'file' : 'files'} written, ${deleted.length} deleted.${left}${fork}`;
 }
@@ -106,6 +106,17 @@ function serverAdvice({ details }: CheckpointsError): string | null {
   return null;
 }
 
+/** What the reason alone does not tell. */
+function otherAdvice({ reason, details }: CheckpointsError): string | null {
+  if (reason === 'unknown-reference' && details?.['none'])
+    return '`opencode-checkpoints create` makes one; `opencode-checkpoints list` shows what there is.';
+  if (reason === 'invalid-argument' && details?.['noTurn'])
+    return '`opencode-checkpoints list --trigger turn` shows the turns.';
+  if (reason === 'no-backup' && details?.['path'])
+    return 'Look whether the path is right and its drive is connected, or name the folder that holds the backup.';
+  return null;
+}
+
 export function complain(error: unknown): Complaint {
   if (error instanceof UsageError) return { reason: 'usage', message: sentence(error.message), wayOut: error.wayOut };
   if (error instanceof CheckpointsError) {
@@ -115,7 +126,7 @@ export function complain(error: unknown): Complaint {
       message: sentence(error.message),
       wayOut: isTrouble(trouble)
         ? `Nothing that was saved is harmed. ${backupWaysOut[trouble]}`
-        : (serverAdvice(error) ?? waysOut[error.reason]),
+        : (serverAdvice(error) ?? otherAdvice(error) ?? waysOut[error.reason]),
     };
   }
   const message = error instanceof Error ? error.message : String(error);

@@ -69,9 +69,10 @@ function resolveLatest<T extends Referable>(reference: string, back: number, che
   const found = counted[back];
   if (found) return found;
   if (counted.length === 0)
-    throw unknown(
+    throw new CheckpointsError(
+      'unknown-reference',
       `There is no ${reference.trim()} yet: no checkpoint was made by a person or an agent, and no turn was recorded.`,
-      [],
+      { details: { candidates: [], none: true } },
     );
   throw unknown(`${reference.trim()} goes too far back: the oldest is latest~${counted.length - 1}.`, []);
 }

@@ -26,7 +26,11 @@ interface OpenEnd {
 /** The checkpoints around the turn that a checkpoint belongs to. `checkpoints` is oldest first. */
 export function turnAround(target: Checkpoint, checkpoints: readonly Checkpoint[]): TurnTrees {
   if (!target.session || !target.turn)
-    throw new CheckpointsError('invalid-argument', `The checkpoint "${target.title}" belongs to no turn.`);
+    throw new CheckpointsError(
+      'invalid-argument',
+      `The checkpoint "${target.title}" belongs to no turn: only what an agent did for a prompt can be reverted.`,
+      { details: { noTurn: true } },
+    );
   const key = turnKey(target);
   const { id: session } = target.session;
   const own = checkpoints.filter((c) => turnKey(c) === key && c.trigger !== 'restore');

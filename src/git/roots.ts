@@ -143,7 +143,7 @@ function refuseUnsafe(root: string, home: string): void {
       : store.startsWith(root + sep)
         ? 'the store of the checkpoints lies inside it'
         : null);
-  if (reason) throw refused(root, `${reason}. Open a project folder inside it.`);
+  if (reason) throw refused(root, `${reason}.`);
   const repository = holdsRepository(root);
   if (repository) throw refused(root, `${repository}. Open a work tree of it instead.`);
 }

@@ -39,12 +39,9 @@ export const setPinned = async (
   pinned: boolean,
 ): Promise<void> => {
   const ask = (): Promise<Target | undefined> =>
-    pickCheckpoint(
-      services.workspaces,
-      pinned ? 'Pin' : 'Unpin',
-      ({ checkpoint }) => checkpoint.pinned !== pinned,
-      pinned ? 'There is no checkpoint to pin.' : 'No checkpoint is pinned.',
-    );
+    pickCheckpoint(services.workspaces, pinned ? 'Pin' : 'Unpin', ({ checkpoint }) => checkpoint.pinned !== pinned, {
+      text: pinned ? 'There is no checkpoint to pin.' : 'No checkpoint is pinned.',
+    });
   for (const { root, checkpoint } of await targetsOf(services.workspaces, argument, selected, ask))
     await root.api.pin(checkpoint.id, pinned);
 };

@@ -2,6 +2,7 @@ import * as vscode from 'vscode';
 import { CheckpointsError } from '../core/errors';
 import { previousOf } from './actions-compare';
 import type { Target } from './diff';
+import { commands } from './ids';
 import type { LineChange } from './line-edit';
 import { restoreChange, restoreChangeAt } from './line-restore';
 import { newestFirst, noFile, openRoots, pickCheckpoint, targetOf } from './picker';
@@ -57,6 +58,10 @@ export const revertTurn = async ({ workspaces, flow }: Services, argument: unkno
           workspaces,
           'Revert This Turn',
           ({ checkpoint }) => checkpoint.turn !== null && checkpoint.trigger === 'turn',
+          {
+            text: 'No turn of an agent is recorded yet. With its plugin, OpenCode records them.',
+            action: { title: 'Install OpenCode Plugin', command: commands.installPlugin },
+          },
         );
   return target === undefined ? false : flow.revertTurn(target);
 };

@@ -1,5 +1,6 @@
 import * as vscode from 'vscode';
 import { CheckpointsError } from '../core/errors';
+import { commands } from './ids';
 import { plural } from './labels';
 import { pickCheckpoint, pickRoot, targetOf } from './picker';
 import { withPatience } from './progress';
@@ -13,7 +14,10 @@ export const forkSession = async ({ workspaces, flow }: Services, argument: unkn
   const target =
     isTreeNode(argument) || typeof argument === 'string'
       ? await targetOf(workspaces, argument, 'Fork Session Here')
-      : await pickCheckpoint(workspaces, 'Fork Session Here', ({ checkpoint }) => checkpoint.session !== null);
+      : await pickCheckpoint(workspaces, 'Fork Session Here', ({ checkpoint }) => checkpoint.session !== null, {
+          text: 'No checkpoint has a conversation yet. With its plugin, OpenCode makes them.',
+          action: { title: 'Install OpenCode Plugin', command: commands.installPlugin },
+        });
   return target === undefined ? false : flow.restore(target, { scope: ['conversation'] });
 };
 

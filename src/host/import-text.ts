@@ -1,13 +1,11 @@
-import { sourceNames, type ImportReport, type Source } from '../imports/model';
+import { sourceNames, sourceThings, type ImportReport } from '../imports/model';
 import type { Offer } from '../imports/offers';
 import { plural } from './labels';
 
 /** The sentences of importing older programs' data. No vscode here. */
 
-const things: Record<Source, string> = { s1: 'checkpoint', s2: 'task state', s4: 'session', s5: 'checkpoint' };
-
 export const offerText = (offers: readonly Offer[]): string => {
-  const parts = offers.map(({ from, count }) => `${plural(count, things[from])} of ${sourceNames[from]}`);
+  const parts = offers.map(({ from, count }) => `${plural(count, sourceThings[from])} of ${sourceNames[from]}`);
   const last = parts.pop() ?? '';
   return `Found ${parts.length === 0 ? last : `${parts.join(', ')} and ${last}`} for this folder.`;
 };
@@ -18,7 +16,7 @@ export const importText = ({ from, imported, skipped, problems }: ImportReport):
       ? problems.length === 0
         ? `Nothing new of ${sourceNames[from]}`
         : `Nothing of ${sourceNames[from]} could be imported`
-      : `Imported ${plural(imported.length, things[from])} of ${sourceNames[from]}`,
+      : `Imported ${plural(imported.length, sourceThings[from])} of ${sourceNames[from]}`,
     skipped.length > 0 ? `${skipped.length} left out` : '',
     problems.length > 0 ? plural(problems.length, 'problem') : '',
   ];

@@ -2,6 +2,7 @@ import * as vscode from 'vscode';
 import { CheckpointsError } from '../core/errors';
 import type { Checkpoint } from '../core/model';
 import type { Target } from './diff';
+import { commands, type CommandId } from './ids';
 import { counts, firstLine, originText, triggerIcons } from './labels';
 import { noFolder } from './notifications';
 import { relativeTime } from './relative-time';
@@ -50,16 +51,33 @@ export const checkpointItems = async (
     .map((target) => checkpointItem(target, roots.length > 1));
 };
 
+/** What is said where there is nothing to choose from, and the way to have something. */
+export interface NothingThere {
+  text: string;
+  action?: { title: string; command: CommandId };
+}
+
+const noCheckpoint: NothingThere = {
+  text: 'There is no checkpoint to choose yet.',
+  action: { title: 'Create Checkpoint', command: commands.create },
+};
+
+const sayNothing = async ({ text, action }: NothingThere): Promise<void> => {
+  const chosen = await vscode.window.showInformationMessage(text, ...(action === undefined ? [] : [action.title]));
+  if (action !== undefined && chosen === action.title) await vscode.commands.executeCommand(action.command);
+};
+
 /** Asks for one of the checkpoints. */
 export const pickCheckpoint = async (
   workspaces: Workspaces,
   title: string,
   accept: (target: Target) => boolean = () => true,
-  none = 'There is no checkpoint to choose yet.',
+  none = noCheckpoint,
 ): Promise<Target | undefined> => {
   const items = await checkpointItems(workspaces, accept);
   if (items.length === 0) {
-    vscode.window.showInformationMessage(none);
+    // Not awaited: the message stays until somebody reads it, the command is over.
+    void sayNothing(none);
     return undefined;
   }
   const chosen = await vscode.window.showQuickPick(items, {

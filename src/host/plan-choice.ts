@@ -6,6 +6,7 @@ import type { Target } from './diff';
 import { pathTree, type PathFolder } from './file-tree';
 import { views } from './ids';
 import { plural, shortTitle } from './labels';
+import { withEmptyFolders } from './ticked-paths';
 import { nothingUri, snapshotUri } from './uris';
 
 type PlanNode = PlanFolder | PlanFile;
@@ -57,7 +58,11 @@ export class PlanChoice implements vscode.TreeDataProvider<PlanNode>, vscode.Dis
   }
 
   get paths(): string[] {
-    return [...this.ticked];
+    return withEmptyFolders(
+      this.entries.map((entry) => entry.path),
+      this.ticked,
+      this.target.checkpoint.files.emptyDirs,
+    );
   }
 
   getChildren(node?: PlanNode): PlanNode[] {

@@ -130,7 +130,7 @@ export class Plugin implements vscode.Disposable {
     this.installedAnew.fire();
     vscode.window.showInformationMessage(
       changed
-        ? `Installed as ${path}. OpenCode loads it when it is started the next time.`
+        ? `Installed as ${path}. OpenCode loads it: OpenCode 2 at once, OpenCode 1 when it is started the next time.`
         : 'The plugin is installed already, and up to date.',
     );
   }

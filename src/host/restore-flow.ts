@@ -1,6 +1,7 @@
 import * as vscode from 'vscode';
 import type { PlanOptions, RestoreOptions } from '../core/api';
 import type { Checkpoint, RestorePlan, RestoreScope } from '../core/model';
+import { covering } from '../core/plan';
 import type { Target } from './diff';
 import { shortTitle } from './labels';
 import type { ShowPage } from './pages';
@@ -177,7 +178,7 @@ export class RestoreFlow {
       const all = await root.api.plan(checkpoint.id, { scope: ['files'], paths: first.paths });
       const paths = await this.chooser.choose(target, all);
       // The user has just looked at each file: asking once more would be nagging.
-      return paths === undefined ? undefined : ticked(scope, paths);
+      return paths === undefined ? undefined : ticked(scope, paths.filter(covering(first.paths)));
     }
   }
 }

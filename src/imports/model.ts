@@ -12,6 +12,14 @@ export const sourceNames: Record<Source, string> = {
   s5: 'OpenOrca',
 };
 
+/** What each of them kept, as people are told. */
+export const sourceThings: Record<Source, string> = {
+  s1: 'checkpoint',
+  s2: 'task state',
+  s4: 'session',
+  s5: 'checkpoint',
+};
+
 /** Something of the old data that was left out, and why that is right. */
 export interface Skipped {
   item: string;

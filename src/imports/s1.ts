@@ -20,6 +20,7 @@ const lastTime = 8_640_000_000_000_000;
 /** Bookmarks in conversations: a name, a count of messages, no files. */
 export async function readS1(file: string, root: string, named: boolean, wasm: WasmSource): Promise<Found> {
   const database = (await stat(file)).isDirectory() ? path.join(file, 'checkpoints.db') : file;
+  if (!existsSync(database)) throw new CheckpointsError('invalid-argument', `${file} has no checkpoints.db.`);
   const unfinished = unfinishedIn(database);
   const { rows, problems } = await readRows(await readFile(database), database, wasm).catch((error: unknown) => {
     // All of it may be in what was not finished.

@@ -45,7 +45,8 @@ export async function readS2(given: string, saves: readonly Checkpoint[], isOurs
 
 /** The folder of the state, the workspace that has it, or one of the files. */
 async function stateFolder(given: string): Promise<string> {
-  if ((await lstat(given)).isFile()) return path.dirname(given);
+  const names: readonly string[] = [stateFiles.state, stateFiles.history];
+  if ((await lstat(given)).isFile() && names.includes(path.basename(given))) return path.dirname(given);
   for (const folder of [given, s2Default(given)])
     for (const file of [stateFiles.state, stateFiles.history])
       if ((await readText(path.join(folder, file))) !== null) return folder;

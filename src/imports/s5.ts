@@ -20,7 +20,7 @@ export async function readS5(
 ): Promise<Found> {
   const found = nothingFound();
   const folders = await sessionFolders(given);
-  if (folders.length === 0) throw new CheckpointsError('invalid-argument', `${given} has no ${manifest}.`);
+  if (folders.length === 0) throw new CheckpointsError('invalid-argument', `${given} is no ${manifest}, and has none.`);
   const seen = new Set(known.flatMap(importedEntries));
   for (const folder of folders) {
     const entries = await entriesOf(path.join(folder, manifest), root, named, found);
@@ -91,7 +91,7 @@ async function isThere({ backup, label, size }: Entry, found: Found): Promise<bo
 
 /** A manifest, the folder of one session, or the folder of all. */
 async function sessionFolders(given: string): Promise<string[]> {
-  if ((await lstat(given)).isFile()) return [path.dirname(given)];
+  if ((await lstat(given)).isFile()) return path.basename(given) === manifest ? [path.dirname(given)] : [];
   if (await isManifest(path.join(given, manifest))) return [given];
   const folders: string[] = [];
   for (const entry of await readdir(given, { withFileTypes: true })) {

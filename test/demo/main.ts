@@ -78,7 +78,7 @@ function announce(options: DemoOptions, editor: Editor, agent: Agent, model: str
     ...(plugin || hasPlugin(options.folder)
       ? []
       : [
-          '  Note    OpenCode makes no checkpoints by itself here. Press "Install OpenCode Plugin" in the view, stop and start again',
+          '  Note    OpenCode has no plugin here: checkpoints come from its events, and may be late. Run "Checkpoints: Install OpenCode Plugin" (F1); with OpenCode 1 stop and start again',
         ]),
     `  Stop    Ctrl+C${own ? '' : ' (the demo workspace is removed)'}`,
     '',

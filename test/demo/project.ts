@@ -17,9 +17,9 @@ A small greeter, made to be changed by an agent.
 
 ${automatic ? '1. Open **Checkpoints** in the activity bar. It fills by itself while the agent works.' : '1. Run **Checkpoints: Create Checkpoint** (F1). It appears under **Checkpoints** in the activity bar.'}
 2. Run the task **Ask the agent: ${prompts.refactor}** (Terminal > Run Task…). The agent takes a turn and edits files.
-3. Select the checkpoint and **Compare with Working Files**: the checkpoint on the left, your files on the right.
+3. ${automatic ? 'Move to the row of the turn' : 'Select the checkpoint'} and press **Compare with Working Files**: ${automatic ? 'how it was before the turn' : 'the checkpoint'} on the left, your files on the right.
 4. Run **Ask the agent: ${prompts.ruin}**. It does more than anybody wanted.
-5. Restore the checkpoint from before; the preview shows what will happen. Then try **Checkpoints: Undo Last Restore**.
+5. ${automatic ? 'Press **Restore Checkpoint…** beside that turn: it goes back to before the prompt' : 'Restore the checkpoint from before'}, and says first what will happen. Then press **Undo** in the message.
 
 In a terminal, \`ask "${prompts.refactor}"\` does the same as the task.
 `;

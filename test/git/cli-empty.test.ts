@@ -40,6 +40,18 @@ describe('a command that only reads', () => {
     expect(existsSync(stores())).toBe(false);
   });
 
+  it('tells the way out of where one is, not out of another place', async () => {
+    const said = async (...line: string[]): Promise<string> => (await desk.run(line)).stderr;
+    expect(await said('diff')).toContain('`opencode-checkpoints create` makes one');
+    const old = path.join(desk.home, 'Drive', 'old');
+    expect(await said('import', '--from', 's4', old)).toContain(`No backup is at ${old}`);
+    expect(await said('import', '--from', 's4', old)).not.toContain('OPENCODE_BACKUP_PATH');
+    // Nothing inside it could be one.
+    expect(await said('create', '--cwd', '/usr/lib')).not.toContain('inside it');
+    await desk.answer(['create', 'one']);
+    expect(await said('revert-turn', 'one')).toContain('list --trigger turn');
+  });
+
   it('works on what is there, where nothing is, and makes no store either', async () => {
     const nothing = ['undo', 'redo', 'restore x', 'revert-turn x', 'rename x y', 'describe x y', 'pin x', 'delete x'];
     for (const line of [...nothing, 'task restore x', 'originals restore a.txt', 'export x --out x.bundle'])

@@ -161,6 +161,7 @@ describe('restore', () => {
     expect(ran.stdout).toMatch(
       /^restored {2}a\.txt\n1 file restored, 0 deleted\. To take it back: opencode-checkpoints undo \(cp_\w+\)\n$/,
     );
+    expect((await desk.run(['restore', 'good'])).stdout).toMatch(/^No file was changed\. To take it back: /);
   });
 });
 

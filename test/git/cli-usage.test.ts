@@ -82,7 +82,10 @@ describe('plugin', () => {
     if (made) writeFileSync(built, 'export default {};\n');
     try {
       expect((await desk.refusal(['plugin', 'install'], 1, at)).reason).toBe('refused-root');
-      await desk.answer(['plugin', 'install', '--global'], at);
+      const installed = await desk.run(['plugin', 'install', '--global'], at);
+      // Who installs it has to know when it works, and how to see that.
+      expect(installed.stdout).toMatch(/^Installed .*\nOpenCode 2 loads it at once, OpenCode 1 .*plugin status/);
+      expect((await desk.run(['plugin', 'install', '--global'], at)).stdout).toMatch(/^Already there: [^\n]*\n$/);
       const { plugin } = await desk.answer<{ plugin: { global: unknown; project: unknown } }>(['plugin', 'status'], at);
       expect(plugin).toMatchObject({ global: { outdated: false }, project: null });
       await desk.answer(['plugin', 'uninstall', '--global'], at);

@@ -128,6 +128,25 @@ describe('import --from', () => {
     expect((await desk.refusal(['import', '--from', 's1', 'nowhere.db'])).reason).toBe('invalid-argument');
   });
 
+  it('says that a place which was named has nothing, and does not call it a fault of its own', async () => {
+    desk.write({ 'notes.txt': 'notes\n', 'empty/x': '' });
+    const answers: Array<[from: string, place: string, told: string]> = [
+      ['s1', 'notes.txt', 'notes.txt is not a database'],
+      ['s1', 'empty', 'empty has no checkpoints.db'],
+      ['s2', 'notes.txt', 'has no checkpoint.json'],
+      ['s2', 'empty', 'has no checkpoint.json'],
+      ['s4', 'notes.txt', 'notes.txt is not a folder'],
+      ['s4', 'nowhere', 'No backup is at'],
+      ['s5', 'notes.txt', 'is no manifest.json'],
+      ['s5', 'empty', 'is no manifest.json'],
+    ];
+    for (const [from, place, told] of answers) {
+      const { reason, message } = await desk.refusal(['import', '--from', from, place]);
+      expect([from, place, reason]).toEqual([from, place, from === 's4' ? 'no-backup' : 'invalid-argument']);
+      expect(message).toContain(told);
+    }
+  });
+
   it('says it in words, and offers it once to somebody at a terminal', async () => {
     await oldDatabase(database(), [
       { id: 1, name: 'old one', metadata: mine() },

@@ -423,5 +423,6 @@ describe("OpenOrca's manifests", () => {
     ])
       expect(told).toContain(part);
     expect(await reasonOf(run(workspace, { from: 's5', path: box.root }))).toBe('invalid-argument');
+    expect(await reasonOf(run(workspace, { from: 's5', path: join(box.root, 'a.txt') }))).toBe('invalid-argument');
   });
 });

@@ -68,6 +68,24 @@ describe('several folders', () => {
     workspaces.dispose();
   });
 
+  it('that have nothing to choose say how to have something', async () => {
+    const workspaces = new Workspaces(opener());
+    await workspaces.update();
+    const none = () => false;
+    const [asked] = await answering([undefined], () => pickCheckpoint(workspaces, '', none));
+    assert.equal(asked?.message, 'There is no checkpoint to choose yet.');
+    assert.deepEqual(asked?.items, ['Create Checkpoint']);
+    const [plain] = await answering([], () =>
+      pickCheckpoint(workspaces, '', none, { text: 'No checkpoint is pinned.' }),
+    );
+    assert.deepEqual([plain?.message, plain?.items], ['No checkpoint is pinned.', []]);
+    const [turns] = await answering([undefined], () => run(commands.revertTurn));
+    assert.match(turns?.message ?? '', /^No turn of an agent is recorded yet/);
+    assert.deepEqual(turns?.items, ['Install OpenCode Plugin']);
+    await workspaces.close();
+    workspaces.dispose();
+  });
+
   it('are shown beside one whose list cannot be read, which is told once; alone it is no empty list', async () => {
     await withStore((api) => api.create(), second);
     const open = opener();

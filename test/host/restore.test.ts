@@ -1,4 +1,5 @@
 import * as assert from 'node:assert/strict';
+import { mkdirSync } from 'node:fs';
 import * as vscode from 'vscode';
 import type { Checkpoint } from '../../src/core/model';
 import { commands } from '../../src/host/ids';
@@ -11,6 +12,7 @@ import {
   activate,
   activeTab,
   answering,
+  at,
   closeEditors,
   eventually,
   exists,
@@ -202,6 +204,41 @@ describe('restoring', () => {
     await run(commands.applyPlan);
     const asked = await restored;
     assert.equal(asked[1]?.message, 'Restored: 1 file written, 1 deleted.');
+  });
+
+  it('brings the empty folders back with what is ticked, and no others', async () => {
+    mkdirSync(at('drafts/empty'), { recursive: true });
+    write('drafts/one.txt', 'one\n');
+    write('drafts/two.txt', 'two\n');
+    const checkpoint = await withStore((api) => api.create({ name: 'With an empty folder' }));
+    remove('drafts');
+    const choosingAll = async (work: () => Thenable<unknown>): Promise<void> => {
+      let done = false;
+      const restored = answering(['Choose…'], work).finally(() => (done = true));
+      // The plan opens when it is ready; until then there is nothing to apply.
+      await eventually(
+        async () => (done ? undefined : run(commands.applyPlan)),
+        () => done,
+        'the plan was not applied',
+      );
+      await restored;
+    };
+    await choosingAll(() => run(commands.restore, checkpoint.id));
+    assert.deepEqual([exists('drafts/one.txt'), exists('drafts/empty')], [true, true]);
+    // Only what was asked for.
+    remove('drafts');
+    write('README.md', '# Later\n');
+    const workspaces = new Workspaces(opener());
+    const root = (await workspaces.all()).find(({ name }) => name === 'project');
+    assert.ok(root);
+    const choose: FileChooser['choose'] = () => Promise.resolve(['README.md', 'drafts/empty']);
+    const flow = new RestoreFlow({ choose, cancel: async () => undefined }, log(), async () => undefined);
+    write('keep.txt', 'later\n');
+    const given = { scope: ['files' as const], paths: ['README.md', 'keep.txt'] };
+    await answering(['Choose…'], () => flow.restore({ root, checkpoint }, given));
+    assert.deepEqual([read('README.md'), exists('drafts')], ['# Broken\n', false]);
+    await workspaces.close();
+    workspaces.dispose();
   });
 
   /** A restore whose plan is answered with these ticks; what the plan offered is answered. */

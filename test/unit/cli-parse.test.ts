@@ -116,6 +116,8 @@ describe('reading the command line', () => {
       `'${group}' needs a subcommand`,
     ]),
     [['help', 'bogus', '--json'], "unknown command 'bogus'"],
+    [['help', 'task', 'bogus'], "unknown command 'bogus'"],
+    [['originals', 'help', 'bogus'], "unknown command 'bogus'"],
   ])('refuses %j', (argv, message) => {
     const error = usage(...argv);
     expect(error.message).toContain(message);
@@ -144,6 +146,37 @@ describe('reading the command line', () => {
       const help = parse(argv);
       expect(help.kind === 'answer' && help.text).toMatch(new RegExp(`\\$ opencode-checkpoints ${command}`));
     }
+  });
+
+  it('takes help for what it is asked about, however it is asked', async () => {
+    const help = (...argv: string[]): string => {
+      const answer = parse(argv);
+      return answer.kind === 'answer' ? answer.text : '';
+    };
+    expect(help('help', '--help')).toBe(help('--help'));
+    for (const argv of [
+      ['help', 'task', 'set'],
+      ['task', 'help', 'set'],
+      ['task', 'help', 'set', '--json'],
+    ])
+      expect(help(...argv)).toBe(help('task', 'set', '--help'));
+    for (const group of ['originals', 'task', 'sync', 'backup', 'plugin'])
+      expect(help(group, 'help')).toBe(help(group, '--help'));
+    expect(help('originals', 'help', 'diff')).toBe(help('originals', 'diff', '--help'));
+    // What is no group may be given the word.
+    expect(await calls('create', 'help')).toMatchObject([['create', { name: 'help' }]]);
+    expect(await calls('show', 'help')).toEqual([['resolve', 'help']]);
+  });
+
+  it('lists an option of the command itself before what is taken everywhere, and none without effect', () => {
+    for (const command of ['restore', 'show', 'undo', 'redo', 'pin']) {
+      const answer = parse([command, '--help']);
+      const text = answer.kind === 'answer' ? answer.text : '';
+      expect(text).toContain('Everywhere:');
+      expect(text.split('Everywhere:')[1]).not.toContain('Options:');
+      expect(text.includes('--allow-mass-delete')).toBe(command === 'restore');
+    }
+    expect(globals('undo', '--allow-mass-delete')).toMatchObject({ json: false });
   });
 
   it.each(['run', 'status', 'restore', 'verify'])('has help with an example for backup %s', (command) => {

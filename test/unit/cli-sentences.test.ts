@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { backupWaysOut, complain, waysOut } from '../../src/cli/sentences';
+import { backupWaysOut, complain, recoverySentence, waysOut } from '../../src/cli/sentences';
 import { CheckpointsError, reasons } from '../../src/core/errors';
 
 describe('sentences of the command line', () => {
@@ -27,6 +27,30 @@ describe('sentences of the command line', () => {
     expect(lost('destination-missing').wayOut).toContain('backup run --init');
     expect(lost('destination-full').wayOut).not.toContain('--init');
     expect(lost('toString').wayOut).toBe(waysOut['backup-failed']);
+  });
+
+  it('sends nobody to an empty list, to settings for a folder that was named, or to help for what is no turn', () => {
+    const wayOut = (reason: 'unknown-reference' | 'no-backup' | 'invalid-argument', details?: object) =>
+      complain(new CheckpointsError(reason, 'x', { details: { ...details } })).wayOut;
+    expect(wayOut('unknown-reference', { none: true })).toContain('`opencode-checkpoints create`');
+    expect(wayOut('unknown-reference', { candidates: [] })).toBe(waysOut['unknown-reference']);
+    expect(wayOut('no-backup', { path: '/x' })).not.toContain('OPENCODE_BACKUP_PATH');
+    expect(wayOut('no-backup')).toBe(waysOut['no-backup']);
+    expect(wayOut('invalid-argument', { noTurn: true })).toContain('list --trigger turn');
+    expect(wayOut('invalid-argument')).toBe(waysOut['invalid-argument']);
+  });
+
+  it('counts what a recovery left alone as one speaks', () => {
+    const report = { outcome: 'finished' as const, safety: 'cp_a', target: 'cp_b', scope: ['files' as const] };
+    const left = (...paths: string[]) =>
+      recoverySentence({
+        ...report,
+        restored: [],
+        deleted: [],
+        kept: paths.map((path) => ({ path, reason: 'edited' })),
+      });
+    expect(left('a')).toContain('1 edited since was left as it is: a.');
+    expect(left('a', 'b')).toContain('2 edited since were left as they are: a, b.');
   });
 
   it('gives each message one full stop', () => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import nls from '../../package.nls.json';
 import { CheckpointsError } from '../../src/core/errors';
 import { optionalCount, optionalScope, requiredText } from '../../src/plugin/arguments';
 import { Reporter } from '../../src/plugin/reporter';
@@ -42,6 +43,12 @@ describe("the agent's tools", () => {
     expect(toolsFor('none', box)).toEqual([]);
     expect(toolsFor('core', box)).toHaveLength(4);
     expect(toolsFor('all', box)).toHaveLength(15);
+    const told = nls['setting.tools.core'].match(/checkpoint_[a-z]+/g) ?? [];
+    expect(told.sort()).toEqual(
+      toolsFor('core', box)
+        .map(({ name }) => name)
+        .sort(),
+    );
   });
 
   it('are the only ones that the slash commands speak of', () => {

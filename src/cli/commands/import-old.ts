@@ -3,7 +3,7 @@ import path from 'node:path';
 import { loadConfig, storeHome } from '../../core/config';
 import { CheckpointsError } from '../../core/errors';
 import type { SessionGateway } from '../../core/sessions';
-import { sourceNames, sources, type ImportReport, type Source } from '../../imports/model';
+import { sourceNames, sources, sourceThings, type ImportReport, type Source } from '../../imports/model';
 import type { Offer } from '../../imports/offers';
 import type { ImportNeeds } from '../../imports/run';
 import type { Invocation, Opened, Reply } from '../command';
@@ -123,4 +123,4 @@ export async function oldDataNote(workspace: Opened['workspace'], again: boolean
 }
 
 const offerLine = ({ from, count, path: place }: Offer): string =>
-  `${plural(count, from === 's4' ? 'session' : 'checkpoint')} of ${sourceNames[from]} can be imported from ${place}: \`opencode-checkpoints import --from ${from}\``;
+  `${plural(count, sourceThings[from])} of ${sourceNames[from]} can be imported from ${place}: \`opencode-checkpoints import --from ${from}\``;

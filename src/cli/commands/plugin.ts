@@ -26,14 +26,18 @@ export function registerPluginCommands(program: Command, select: Select): void {
   define<[], PlaceFlag>(group, select, {
     usage: 'install',
     summary: 'install or update the plugin',
-    details: 'As .opencode/plugins/opencode-checkpoints.js. OpenCode 1 loads it when it is started the next time.',
+    details:
+      'As .opencode/plugins/opencode-checkpoints.js. OpenCode 2 loads it at once, OpenCode 1 when it is started the next time.',
     examples: ['opencode-checkpoints plugin install', 'opencode-checkpoints plugin install --global'],
     options: placeOption,
     run: async (invocation, _args, flags) => {
       const { installPlugin } = await import('../../opencode/plugin-install');
       const plugin = await installPlugin(placeOf(flags), await installOptions(invocation, placeOf(flags)));
       const what = plugin.changed ? 'Installed' : 'Already there:';
-      return { json: { plugin }, text: () => `${what} ${visible(plugin.path)} (${plugin.version})\n` };
+      const next = plugin.changed
+        ? 'OpenCode 2 loads it at once, OpenCode 1 when it is started the next time; `opencode-checkpoints plugin status` tells.\n'
+        : '';
+      return { json: { plugin }, text: () => `${what} ${visible(plugin.path)} (${plugin.version})\n${next}` };
     },
   });
 

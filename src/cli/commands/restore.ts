@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import type { PlanOptions, RestoreOptions } from '../../core/api';
 import { CheckpointsError } from '../../core/errors';
 import type { RestorePlan, RestoreResult } from '../../core/model';
@@ -21,10 +21,13 @@ interface RestoreFlags extends ApplyFlags {
   dryRun?: boolean;
 }
 
-const applyOptions = (command: Command): Command =>
-  command
-    .option('--keep-user-edits', 'leave files alone that you changed by hand since')
-    .option('--allow-mass-delete', 'even if it deletes more than 20 files and a third of the workspace');
+const keepUserEdits = (command: Command): Command =>
+  command.option('--keep-user-edits', 'leave files alone that you changed by hand since');
+
+const massDelete = (): Option =>
+  new Option('--allow-mass-delete', 'even if it deletes more than 20 files and a third of the workspace');
+
+const applyOptions = (command: Command): Command => keepUserEdits(command).addOption(massDelete());
 
 export function registerRestoreCommands(program: Command, select: Select): void {
   define<[string], RestoreFlags>(program, select, {
@@ -54,7 +57,8 @@ export function registerRestoreCommands(program: Command, select: Select): void 
       usage: name,
       summary,
       examples: [`opencode-checkpoints ${name}`],
-      options: applyOptions,
+      // They need no confirmation: what they delete is what a restore had brought. Scripts may give the flag all the same.
+      options: (command) => keepUserEdits(command).addOption(massDelete().hideHelp()),
       run: async (invocation, _args, flags) => {
         const workspace = await invocation.open();
         const result = await withMassDeletion(invocation, flags, (options) => workspace[name](options));

@@ -74,7 +74,10 @@ export function resultView(result: RestoreResult, output: Output, back: 'undo' |
   if (result.prompt !== undefined)
     lines.push(`prompt  taken back, to be edited and sent again:\n${indented(result.prompt)}\n`);
   if (result.fork) lines.push(`session  ${result.fork.id} of the restore stays\n`);
-  const done = `${files(result.restored.length)} restored, ${result.deleted.length} deleted.`;
+  const changed = result.restored.length + result.deleted.length > 0;
+  const done = changed
+    ? `${files(result.restored.length)} restored, ${result.deleted.length} deleted.`
+    : 'No file was changed.';
   const point = result.undo ? ` To take it back: opencode-checkpoints ${back} (${style.cyan(result.undo)})` : '';
   lines.push(`${done}${point}\n`);
   return lines.join('');

@@ -18,6 +18,8 @@ const read = (name: string): unknown => JSON.parse(readFileSync(new URL(`../../.
 
 interface Setting {
   default: unknown;
+  enum?: string[];
+  markdownEnumDescriptions?: string[];
   scope: string;
   enum?: string[];
   markdownEnumDescriptions?: string[];
@@ -81,6 +83,13 @@ describe('package.json and the code', () => {
     expect(sorted((manifest.contributes.views[container] ?? []).map(({ id }) => id))).toEqual(
       sorted(Object.values(views)),
     );
+  });
+
+  it('say of every choice of a setting what it means', () => {
+    const choices = Object.values(manifest.contributes.configuration.properties).filter((one) => one.enum);
+    expect(choices.length).toBeGreaterThan(1);
+    for (const { enum: values = [], markdownEnumDescriptions: told = [] } of choices)
+      expect(told.map((key) => (nls[key.slice(1, -1)] ?? '').length > 10)).toEqual(values.map(() => true));
   });
 
   it('name the same settings, and those of the core', () => {
