@@ -18,7 +18,7 @@ import { followEvents } from './events';
 import { forkInto } from './fork-into';
 import { Http, type Endpoint, type RequestOptions } from './http';
 import { mergeMetadata } from './metadata';
-import { isWithin } from './normal';
+import { atWorkThemselves, isWithin } from './normal';
 import { anyFields, isAbsentOr, isFields, isText, listOf, shape, type Shape } from './shapes';
 import { exportShape, requireGeneration, stampOf, transferred } from './transfer';
 import { V2Events } from './v2-events';
@@ -116,8 +116,7 @@ export class V2Gateway implements SessionGateway {
   async working(directory: string): Promise<string[]> {
     const active = await this.active();
     if (Object.keys(active).length === 0) return [];
-    const sessions = await this.list(directory);
-    return sessions.filter(({ id, parentId }) => parentId === null && id in active).map(({ id }) => id);
+    return atWorkThemselves(await this.list(directory), (id) => id in active);
   }
 
   private active(): Promise<Record<string, unknown>> {
