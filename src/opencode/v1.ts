@@ -116,8 +116,12 @@ export class V1Gateway implements SessionGateway {
 
   async busy(session: string): Promise<BusyState> {
     const { directory } = await this.get(session);
-    if (session in (await this.status(directory))) return 'busy';
-    const last = await this.http.read(messageList, 'GET', `${path(session)}/message`, { query: { limit: 1 } });
+    // Both at once: each takes its time on a slow server.
+    const [status, last] = await Promise.all([
+      this.status(directory),
+      this.http.read(messageList, 'GET', `${path(session)}/message`, { query: { limit: 1 } }),
+    ]);
+    if (session in status) return 'busy';
     const unfinished = last.some(({ info }) => info.role === 'assistant' && info.time.completed === undefined);
     return unfinished ? 'unfinished' : 'idle';
   }
