@@ -82,6 +82,7 @@ describe.each(generations)('the messages of each kind of checkpoint on OpenCode 
       const session = await server.createSession('Counts');
       const empty = (await answer<{ checkpoint: Checkpoint }>('create', 'empty', '--session', session)).checkpoint;
       expect(counts(empty)).toEqual([session, 0]);
+      await expectForks([empty], session);
 
       const first = await server.turn(session, 'the first prompt', [
         { tools: [edit('a.txt', 'one', 'half')] },
