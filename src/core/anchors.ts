@@ -89,11 +89,13 @@ export interface ForkPoint {
 /**
  * Where to fork a session so that it has exactly the anchor's messages. `at`, the checkpoint's time, decides about what
  * does not count and follows the last message: only what was there by then belongs (a compaction later on does not).
+ * `cutOff`: an answer at the very end that is not finished never will be.
  */
 export function forkPoint(
   anchor: Pick<SessionAnchor, 'id' | 'messageId' | 'messageCount'>,
   messages: readonly SessionMessage[],
   at?: number,
+  cutOff = false,
 ): ForkPoint {
   let end = 0;
   if (anchor.messageId !== null) {
@@ -105,7 +107,7 @@ export function forkPoint(
         anchor.messageId,
         `${anchor.messageCount} messages belong to it, the session has ${through}`,
       );
-    if (index === messages.length - 1 && isUnfinished(messages[index]))
+    if (!cutOff && index === messages.length - 1 && isUnfinished(messages[index]))
       throw new CheckpointsError('session-busy', 'The step that made this checkpoint is still running', {
         details: { session: anchor.id, message: anchor.messageId },
       });

@@ -1,10 +1,12 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { anchorNow, counted } from './anchors';
 import { unlessCancelled } from './cancelling';
 import { discard } from './discard';
 import { CheckpointsError } from './errors';
-import { forkAt, locateAnchor, type ForkOutcome, type ForkRequest } from './fork';
+import { adoptFork, forkAt, locateAnchor, type ForkOutcome, type ForkRequest } from './fork';
 import { originOf } from './lineage';
 import type { Checkpoint, ConversationPlan, RestoreResult, SessionAnchor } from './model';
+import { sessionExists } from './session-exists';
 import { messageIdOf, stampOf, type StoredSession, type StoredSessions } from './session-document';
 import { isNote, notePrefix, type SessionGateway, type SessionInfo, type SessionMessage } from './sessions';
 import { asSentence } from './text';
@@ -54,14 +56,17 @@ export class GatewayConversation implements ConversationPort {
     private readonly stored: StoredSessions | null = null,
     /** Servers that run already, the one in use first: where none is named there may be one of each generation. */
     private readonly running: () => Promise<SessionGateway[]> = () => Promise.resolve([]),
+    /** Who is at work in this folder is known at once to the server where it is; files do not wait for one that hangs. */
+    private readonly patienceMs = 15_000,
   ) {}
 
   async plan(target: Checkpoint): Promise<ConversationPlan> {
     const anchor = anchorOf(target);
     const { gateway, place, missing } = await this.look(target);
     if (place) {
-      const unfinished = (await gateway.busy(place.session)) === 'unfinished';
       const { session, point, messages } = place;
+      // What is not finished is left out, unless the checkpoint was made in it.
+      const unfinished = point.before !== null && (await gateway.busy(session)) === 'unfinished';
       const found = { session, messageCount: point.count, currentCount: counted(messages).length };
       return unfinished ? { ...found, unfinished } : found;
     }
@@ -114,12 +119,21 @@ export class GatewayConversation implements ConversationPort {
   }
 
   async exportSession(session: string, stamp: string | null): Promise<StoredSession | null> {
-    const gateway = await this.gateway();
+    const gateway = await this.having(session);
     const info = await gateway.get(session);
     const now = stampOf(info);
     if (now === stamp && Date.now() - info.updatedAt > settledMs) return null;
     const document = await gateway.exportSession(session);
     return { generation: gateway.generation, updatedAt: info.updatedAt, stamp: now, document };
+  }
+
+  /** The one in use, unless only another one that runs has the session. */
+  private async having(session: string): Promise<SessionGateway> {
+    const gateway = await this.gateway();
+    if (await sessionExists(gateway, session)) return gateway;
+    const others = (await orNothing(this.running())).filter(({ url }) => url !== gateway.url);
+    const found = others.map((other) => orNothing(sessionExists(other, session).then((yes) => (yes ? [other] : []))));
+    return (await Promise.all(found)).flat()[0] ?? gateway;
   }
 
   async refuseBusy(target: Checkpoint, exempt?: string): Promise<void> {
@@ -131,20 +145,35 @@ export class GatewayConversation implements ConversationPort {
   }
 
   async refuseAtWork(sessions: readonly string[], exempt?: string): Promise<void> {
-    const gateways = await orNothing(this.running());
-    const working = gateways.map((gateway) => orNothing(gateway.working(this.directory)));
-    refuse([...new Set([...(await atWorkOn(gateways, sessions)), ...(await Promise.all(working)).flat()])], exempt);
+    const here = this.ofRunning((gateway) => gateway.working(this.directory));
+    const [known, found] = await Promise.all([this.atWork(sessions), here]);
+    refuse([...new Set([...known, ...found])], exempt);
   }
 
   async anchorNow(session: string): Promise<SessionAnchor | null> {
-    const found = (await orNothing(this.running())).map((gateway) => orNothing(wholeOf(gateway, session)));
-    const [having] = (await Promise.all(found)).flat();
+    const [having] = await this.ofRunning((gateway) => wholeOf(gateway, session));
     return having ? anchorNow(having.info, having.messages) : null;
   }
 
   async atWork(sessions: readonly string[]): Promise<ReadonlySet<string>> {
-    const gateways = sessions.length > 0 ? await orNothing(this.running()) : [];
-    return new Set(await atWorkOn(gateways, sessions));
+    if (sessions.length === 0) return new Set();
+    const asked = (gateway: SessionGateway): Promise<string[]> =>
+      Promise.all(sessions.map((id) => orNothing(busyOn(gateway, id)))).then((found) => found.flat());
+    return new Set(await this.ofRunning(asked));
+  }
+
+  /** What the servers that run say, each as far as it answers in time. */
+  private async ofRunning<T>(ask: (gateway: SessionGateway) => Promise<T[]>): Promise<T[]> {
+    const late = new AbortController();
+    const end = pause(this.patienceMs, [], { signal: late.signal });
+    const inTime = <V>(answer: Promise<V[]>): Promise<V[]> => Promise.race([orNothing(answer), end]);
+    try {
+      const gateways = await inTime(this.running());
+      return (await Promise.all(gateways.map((gateway) => inTime(ask(gateway))))).flat();
+    } finally {
+      late.abort();
+      await end.catch(() => undefined);
+    }
   }
 
   async fork(target: Checkpoint, done: RestoredFiles | null, signal?: AbortSignal): Promise<NewSession> {
@@ -161,10 +190,15 @@ export class GatewayConversation implements ConversationPort {
   }
 
   async resumeFork(target: Checkpoint, since: number, done: RestoredFiles | null): Promise<{ id: string }> {
-    const { gateway } = await this.look(target);
+    const { gateway, place } = await this.look(target);
     const made = (await gateway.list(this.directory)).find(
       (info) => originOf(info)?.checkpoint === target.id && info.createdAt >= since,
     );
+    if (!made && place) {
+      const about = { title: forkTitle(target), checkpoint: target.id, note: restoreNote(target, done) };
+      const begun = await adoptFork(gateway, { ...this.request(target), ...about }, since);
+      if (begun) return begun.session;
+    }
     if (!made) return this.fork(target, done);
     // It died before it had told the agent, or after: to be told twice is better than not at all.
     if (!(await gateway.messages(made.id)).some(isNote)) await gateway.note(made.id, restoreNote(target, done));
@@ -243,11 +277,6 @@ async function orNothing<T>(answer: Promise<T[]>): Promise<T[]> {
     if (!CheckpointsError.is(error) || CheckpointsError.is(error, 'session-busy')) throw error;
     return [];
   }
-}
-
-async function atWorkOn(gateways: readonly SessionGateway[], sessions: readonly string[]): Promise<string[]> {
-  const asked = gateways.flatMap((gateway) => sessions.map((id) => orNothing(busyOn(gateway, id))));
-  return (await Promise.all(asked)).flat();
 }
 
 /** The session, if this server works on it. */

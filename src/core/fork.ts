@@ -1,8 +1,9 @@
-import { anchorInFork, counted, forkPoint, messageAt, type ForkPoint } from './anchors';
+import { isDeepStrictEqual } from 'node:util';
+import { anchorInFork, forkPoint, messageAt, type ForkPoint } from './anchors';
 import { refuseCancelled } from './cancelling';
 import { discard } from './discard';
 import { CheckpointsError } from './errors';
-import { forksOf, originKey, type ForkOrigin } from './lineage';
+import { fingerprint, forksOf, isBareFork, originKey, type ForkOrigin } from './lineage';
 import { LineageReader } from './lineage-reader';
 import type { SessionAnchor } from './model';
 import { notePrefix, type ForkedSession, type SessionGateway, type SessionInfo, type SessionMessage } from './sessions';
@@ -48,7 +49,7 @@ export async function locateAnchor(
     const messages = await gateway.messages(anchor.id);
     if (request.byCount && anchor.messageId === null)
       anchor = { ...anchor, messageId: messageAt(messages, anchor.messageCount)?.id ?? null };
-    return { session: anchor.id, point: forkPoint(anchor, messages, at), messages };
+    return { session: anchor.id, point: await pointIn(gateway, anchor, messages, at), messages };
   } catch (error) {
     if (!CheckpointsError.is(error, 'session-missing') && !CheckpointsError.is(error, 'message-missing')) throw error;
     reason = error;
@@ -61,50 +62,107 @@ export async function locateAnchor(
   throw reason;
 }
 
+/**
+ * The step that made a checkpoint may be at work still; or it died with its server, and will never be finished. OpenCode 1 copies it as it
+ * is. OpenCode 2 leaves it out, until the session's next prompt finishes it off.
+ */
+async function pointIn(
+  gateway: SessionGateway,
+  anchor: ForkRequest['anchor'],
+  messages: readonly SessionMessage[],
+  at: number | undefined,
+): Promise<ForkPoint> {
+  try {
+    return forkPoint(anchor, messages, at);
+  } catch (error) {
+    if (!CheckpointsError.is(error, 'session-busy') || (await gateway.busy(anchor.id)) === 'busy') throw error;
+    if (gateway.generation === 'v1') return forkPoint(anchor, messages, at, true);
+    throw new CheckpointsError(
+      'not-supported',
+      'The step that made this checkpoint was cut off, and OpenCode 2 does not copy it like that. Send a prompt in its session, which finishes it off, or leave the conversation out',
+      { cause: error, details: error.details },
+    );
+  }
+}
+
+/** All that count in a fork: a step that was cut off was taken over, too. */
+function taken(messages: readonly SessionMessage[]): SessionMessage[] {
+  return messages.filter(({ role }) => role !== 'other');
+}
+
 /** Forks a session as it was at a checkpoint. Either the whole fork is there afterwards, or none. */
 export async function forkAt(gateway: SessionGateway, request: ForkRequest): Promise<ForkOutcome> {
-  const { origin, fork } = await exactFork(gateway, request);
+  const copy = await exactFork(gateway, request);
   try {
-    refuseCancelled(request.signal);
-    const messages = counted(fork.messages);
-    const lineageRecord: ForkOrigin = {
-      self: fork.session.id,
-      session: origin.session,
-      message: lastBelonging(origin, fork),
-      count: messages.length,
-      checkpoint: request.checkpoint,
-    };
-    await gateway.update(fork.session.id, { title: request.title, metadata: { [originKey]: lineageRecord } });
-    refuseCancelled(request.signal);
-    const todos = await carryTodos(gateway, fork);
-    refuseCancelled(request.signal);
-    if (request.note !== undefined) await gateway.note(fork.session.id, asNote(request.note));
-    return {
-      session: await gateway.get(fork.session.id),
-      messageCount: messages.length,
-      origin: origin.session,
-      ids: fork.ids,
-      rest: restOf(origin),
-      todos,
-    };
+    return await furnish(gateway, request, copy);
   } catch (error) {
-    return discard((id) => gateway.remove(id), fork.session.id, error);
+    return discard((id) => gateway.remove(id), copy.fork.session.id, error);
   }
+}
+
+/**
+ * Goes on with a copy that a process had asked for when it died, before it could say whose it is: made since then, named by OpenCode
+ * itself, and with exactly the anchor's messages. null when there is none.
+ */
+export async function adoptFork(
+  gateway: SessionGateway,
+  request: ForkRequest,
+  since: number,
+): Promise<ForkOutcome | null> {
+  const origin = await locateAnchor(gateway, request);
+  const { title } = await gateway.get(origin.session);
+  const belonging = taken(origin.messages.slice(0, origin.messages.length - restOf(origin).length));
+  for (const session of await gateway.list(request.directory)) {
+    if (session.createdAt < since || !isBareFork(session, { id: origin.session, title })) continue;
+    const messages = await gateway.messages(session.id);
+    if (!isDeepStrictEqual(fingerprint(messages), fingerprint(belonging))) continue;
+    const copies = taken(messages);
+    const ids = new Map(belonging.map((message, at) => [message.id, copies[at]?.id ?? '']));
+    return furnish(gateway, request, { origin, fork: { session, messages, ids } });
+  }
+  return null;
 }
 
 type Origin = Awaited<ReturnType<typeof locateAnchor>>;
 
+interface Copy {
+  origin: Origin;
+  fork: ForkedSession;
+}
+
+/** Says what the copy is, and to the agent what happened. */
+async function furnish(gateway: SessionGateway, request: ForkRequest, { origin, fork }: Copy): Promise<ForkOutcome> {
+  refuseCancelled(request.signal);
+  const messages = taken(fork.messages);
+  const lineageRecord: ForkOrigin = {
+    self: fork.session.id,
+    session: origin.session,
+    message: lastBelonging(origin, fork),
+    count: messages.length,
+    checkpoint: request.checkpoint,
+  };
+  await gateway.update(fork.session.id, { title: request.title, metadata: { [originKey]: lineageRecord } });
+  refuseCancelled(request.signal);
+  const todos = await carryTodos(gateway, fork);
+  refuseCancelled(request.signal);
+  if (request.note !== undefined) await gateway.note(fork.session.id, asNote(request.note));
+  return {
+    session: await gateway.get(fork.session.id),
+    messageCount: messages.length,
+    origin: origin.session,
+    ids: fork.ids,
+    rest: restOf(origin),
+    todos,
+  };
+}
+
 /** An agent at work may add a message between reading and forking: then it is done once more, with what is there. */
-async function exactFork(
-  gateway: SessionGateway,
-  request: ForkRequest,
-  attempts = 3,
-): Promise<{ origin: Origin; fork: ForkedSession }> {
+async function exactFork(gateway: SessionGateway, request: ForkRequest, attempts = 3): Promise<Copy> {
   const origin = await locateAnchor(gateway, request);
   refuseCancelled(request.signal);
   try {
     const fork = await gateway.fork(origin.session, origin.point.before, request.directory);
-    const count = counted(fork.messages).length;
+    const count = taken(fork.messages).length;
     if (count === origin.point.count) return { origin, fork };
     const text = `The fork has ${count} messages instead of ${origin.point.count}`;
     const details = { session: origin.session, expected: origin.point.count, found: count };

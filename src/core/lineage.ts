@@ -89,6 +89,14 @@ function withoutForkNumber(title: string | null): string | null {
   return match?.[1] ?? null;
 }
 
+/** Whether OpenCode itself made it out of that session, and nobody has said anything else of it. */
+export function isBareFork(session: SessionInfo, origin: Pick<SessionInfo, 'id' | 'title'>): boolean {
+  if (session.id === origin.id || session.parentId !== null || originOf(session) !== null) return false;
+  if (session.fork !== null) return session.fork.session === origin.id;
+  const base = withoutForkNumber(session.title);
+  return base !== null && base === (withoutForkNumber(origin.title) ?? origin.title);
+}
+
 /** How many messages at the beginning of `later` are copies out of `earlier`. */
 export function sharedMessages(earlier: Fingerprint, later: Fingerprint): number {
   let count = 0;

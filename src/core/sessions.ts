@@ -187,7 +187,7 @@ export interface SessionGateway {
    */
   fork(session: string, before: string | null, directory?: string): Promise<ForkedSession>;
   busy(session: string): Promise<BusyState>;
-  /** Those that this server works on in this folder or below it; not sub-agents, which stop with their parents. */
+  /** Those that this server works on in this folder or below it; of sub-agents only those whose parents rest: others stop with them. */
   working(directory: string): Promise<string[]>;
   /** Stops the agent and returns when it has stopped. */
   interrupt(session: string): Promise<void>;

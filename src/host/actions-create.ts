@@ -51,7 +51,7 @@ const create = async (
 /** The conversation belongs to a checkpoint by hand as it does to the others, where a server runs that can tell. */
 const sessionOf = async (root: Root, log: Services['log']): Promise<SessionAnchor | null> => {
   try {
-    return await currentSession(() => root.sessions.running(), root.api.root);
+    return await currentSession(() => root.sessions.allRunning(), root.api.root);
   } catch (error) {
     log.info(`the checkpoint is made without a conversation: ${String(error)}`);
     return null;

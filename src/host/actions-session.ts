@@ -1,4 +1,5 @@
 import * as vscode from 'vscode';
+import { listedOn } from '../core/current-session';
 import { CheckpointsError } from '../core/errors';
 import { commands } from './ids';
 import { plural } from './labels';
@@ -28,12 +29,15 @@ interface Place {
 }
 
 const pickSession = async (root: Root): Promise<Place | undefined> => {
-  const sessions = await withPatience('Asking OpenCode for its sessions', async () =>
-    (await root.sessions.gateway()).list(root.api.root),
-  );
+  const sessions = await withPatience('Asking OpenCode for its sessions', async () => {
+    await root.sessions.gateway();
+    return listedOn(await root.sessions.allRunning(), root.api.root);
+  });
   // Sub-agents' sessions are parts of their parents'.
   const items = sessions
+    .map(({ session }) => session)
     .filter((session) => session.parentId === null && !session.archived)
+    .sort((a, b) => b.updatedAt - a.updatedAt)
     .map((session) => ({
       label: `$(comment-discussion) ${session.title ?? session.id}`,
       description: relativeTime(new Date(session.updatedAt).toISOString(), Date.now(), vscode.env.language),
@@ -70,7 +74,7 @@ export const openSession = async (services: Services, argument: unknown): Promis
 export const openSessionOf = async (root: Root, session: string, fallback = session): Promise<void> => {
   // Asked for first: a terminal that opens only to say that the session is gone helps nobody.
   const { title } = await withPatience('Asking OpenCode for the session', async () =>
-    (await root.sessions.gateway()).get(session),
+    (await root.sessions.gatewayOf(session)).get(session),
   );
   await root.sessions.open(session, title ?? fallback);
 };

@@ -11,9 +11,6 @@ import { withCancel, withPatience } from './progress';
 import { resultText, type Done } from './restore-text';
 import type { Root } from './root';
 
-/** A shell command of the agent may take a moment to end. */
-const stopPatienceMs = 15_000;
-
 export interface RestoreJob {
   root: Root;
   /** What the progress says. */
@@ -48,7 +45,8 @@ export const runRestore = async (job: RestoreJob, { log, show }: RestoreTools): 
 
 const partNames = { asking: 'asking OpenCode', conversation: 'making the new session' } as const;
 
-const attempt = async (job: RestoreJob, allowed: RestoreOptions): Promise<RestoreResult | undefined> => {
+/** `stopped`: how often agents were stopped for it, as the user wants it. */
+const attempt = async (job: RestoreJob, allowed: RestoreOptions, stopped = 0): Promise<RestoreResult | undefined> => {
   try {
     return await withCancel(job.title, ({ signal, report: show }) => {
       // Copying a long conversation takes longer than the files, and a server may be slow to say who is at work.
@@ -57,8 +55,9 @@ const attempt = async (job: RestoreJob, allowed: RestoreOptions): Promise<Restor
       return job.operation({ ...job.options, ...allowed, signal, onProgress });
     });
   } catch (error) {
-    const more = await permission(job, error, allowed);
+    const more = await permission(job, error, allowed, stopped);
     if (more === undefined) throw error;
+    if (more === 'stopped') return attempt(job, allowed, stopped + 1);
     return more === 'no' ? undefined : attempt(job, { ...allowed, ...more });
   }
 };
@@ -68,7 +67,8 @@ const permission = async (
   { root, target }: RestoreJob,
   error: unknown,
   allowed: RestoreOptions,
-): Promise<RestoreOptions | 'no' | undefined> => {
+  stopped: number,
+): Promise<RestoreOptions | 'no' | 'stopped' | undefined> => {
   if (CheckpointsError.is(error, 'mass-delete') && allowed.allowMassDelete !== true) {
     const answer = await vscode.window.showWarningMessage(
       'This would delete a large part of the workspace.',
@@ -80,13 +80,20 @@ const permission = async (
   if (CheckpointsError.is(error, 'session-busy') && allowed.force !== true) {
     const sessions = atWork(error);
     const here = sessions.includes(target?.session?.id ?? '');
-    const answer = await vscode.window.showWarningMessage(
-      here ? 'The agent is still working in this session.' : 'An agent is still working in this folder.',
-      { modal: true, detail: 'Stop it first, or it may change the files again while they are restored.' },
-      stopFirst,
-      'Restore Anyway',
-    );
-    if (answer === stopFirst) for (const session of sessions) await stop(root, session);
+    // One that rests may be woken when its sub-agent in the background is stopped: that was not meant to go on either.
+    const again = stopped > 0 && stopped < stopsAtMost;
+    const answer = again
+      ? stopFirst
+      : await vscode.window.showWarningMessage(
+          here ? 'The agent is still working in this session.' : 'An agent is still working in this folder.',
+          { modal: true, detail: 'Stop it first, or it may change the files again while they are restored.' },
+          stopFirst,
+          'Restore Anyway',
+        );
+    if (answer === stopFirst) {
+      for (const session of sessions) await stop(root, session);
+      return 'stopped';
+    }
     return answer === undefined ? 'no' : { force: true };
   }
   return undefined;
@@ -98,16 +105,16 @@ const atWork = ({ details }: CheckpointsError): string[] => {
 };
 
 const stopFirst = 'Stop the Agent and Restore';
+const stopsAtMost = 4;
 
 /** Asks the server to end what the session does, and waits until it has. */
 const stop = (root: Root, session: string): Promise<void> =>
   withPatience('Stopping the agent', async () => {
-    const gateway = await root.sessions.gateway();
-    await gateway.interrupt(session);
-    const end = Date.now() + stopPatienceMs;
-    while ((await gateway.busy(session)) === 'busy') {
-      if (Date.now() > end) throw new CheckpointsError('session-busy', 'The agent did not stop. Nothing was restored.');
-      await new Promise((next) => setTimeout(next, 200));
+    try {
+      await root.sessions.interrupt(session);
+    } catch (error) {
+      if (!CheckpointsError.is(error, 'timeout')) throw error;
+      throw new CheckpointsError('session-busy', 'The agent did not stop. Nothing was restored.', { cause: error });
     }
   });
 

@@ -1,6 +1,7 @@
 import * as vscode from 'vscode';
 import { anchorBefore, anchorNow } from '../core/anchors';
 import type { CreateOptions } from '../core/api';
+import { atRest } from '../core/at-rest';
 import { loadConfig } from '../core/config';
 import type { SessionEvent, SessionGateway } from '../core/sessions';
 import { isWanted } from '../core/triggers';
@@ -167,7 +168,8 @@ const makePoint = async (
   const info = await gateway.get(event.session);
   // One server serves many folders; a sub-agent works for its parent's turn.
   if (info.parentId !== null || !isInside(root, info.directory)) return;
-  const messages = await gateway.messages(event.session);
+  const read = async () => ({ messages: await gateway.messages(event.session) });
+  const { messages } = event.type === 'idle' ? await atRest(read) : await read();
   const turns = turnsOf(messages);
   const turn = event.type === 'prompt' ? turnAt(turns, event.messageId) : turns.at(-1);
   if (turn === null || turn === undefined) return;

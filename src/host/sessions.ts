@@ -39,6 +39,17 @@ export class Sessions {
     return vscode.workspace.isTrusted ? (await this.looker()).allRunning() : [];
   }
 
+  /** The server that has a session; throws `session-missing`. */
+  async gatewayOf(session: string): Promise<SessionGateway> {
+    await this.gateway();
+    return (await this.connect()).gatewayOf(session);
+  }
+
+  /** Stops its agent, in whichever server that is at work. */
+  async interrupt(session: string): Promise<void> {
+    await (await this.looker()).interrupt(session);
+  }
+
   /** One that was not needed before is not kept. */
   private looker(): Promise<Connector> {
     return this.fitting() ?? this.load(this.options());

@@ -71,6 +71,22 @@ export class Connector {
     return (await this.everyServer()).map(({ gateway }) => gateway);
   }
 
+  /** The server that has a session: the one in use, else another one that runs. Throws `session-missing`. */
+  async gatewayOf(session: string): Promise<SessionGateway> {
+    const first = await this.gateway();
+    if (await sessionExists(first, session)) return first;
+    for (const other of await this.allRunning())
+      if (other.url !== first.url && (await sessionExists(other, session))) return other;
+    throw nobodyHas(session);
+  }
+
+  /** Stops the agent of a session, in whichever server it is at work. Starts nothing. */
+  async interrupt(session: string): Promise<void> {
+    for (const gateway of await this.allRunning())
+      if ((await sessionExists(gateway, session)) && (await gateway.busy(session)) === 'busy')
+        await gateway.interrupt(session);
+  }
+
   /** The command that shows a session in a terminal, of whichever server has it. */
   async terminal(session: string, directory: string): Promise<TerminalCommand> {
     await this.gateway();
@@ -79,7 +95,7 @@ export class Connector {
     for (const { gateway, server } of servers)
       if (servers.length === 1 || (await sessionExists(gateway, session)))
         return terminalFor(server, session, directory, { path, env });
-    throw new CheckpointsError('session-missing', `No server that runs here has the session ${session}`);
+    throw nobodyHas(session);
   }
 
   private async everyServer(): Promise<Array<{ gateway: SessionGateway; server: FoundServer }>> {
@@ -127,6 +143,11 @@ const sourceNames: Record<ServerSource, string> = {
   service: "it is OpenCode 2's background service",
   own: 'it was started for this',
 };
+
+function nobodyHas(session: string): CheckpointsError {
+  const text = `No server that runs here has the session ${session}`;
+  return new CheckpointsError('session-missing', text, { details: { session } });
+}
 
 /** The gateway to a server whose generation is known. */
 export function gatewayFor(

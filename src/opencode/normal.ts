@@ -1,5 +1,6 @@
 import { realpathSync } from 'node:fs';
 import { isAbsolute, relative, sep } from 'node:path';
+import type { SessionInfo } from '../core/sessions';
 
 /** Small things that both generations' normal forms need. */
 
@@ -18,6 +19,16 @@ export function totalTokens(tokens: RawTokens | undefined): number {
 
 export function modelName(provider: string | undefined, model: string | undefined): string | null {
   return model === undefined ? null : provider === undefined ? model : `${provider}/${model}`;
+}
+
+/** Of the sessions that are at work those to be stopped: a sub-agent stops with its parent, unless it was sent to work in the background. */
+export function atWorkThemselves(sessions: readonly SessionInfo[], isAtWork: (session: string) => boolean): string[] {
+  const parents = new Map(sessions.map(({ id, parentId }) => [id, parentId]));
+  const stopsWithOther = (id: string, depth = 0): boolean => {
+    const parent = parents.get(id) ?? null;
+    return parent !== null && depth < 20 && (isAtWork(parent) || stopsWithOther(parent, depth + 1));
+  };
+  return sessions.filter(({ id }) => isAtWork(id) && !stopsWithOther(id)).map(({ id }) => id);
 }
 
 /** The path relative to the folder when it is inside it, with slashes; else as it is. */

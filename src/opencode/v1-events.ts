@@ -1,5 +1,6 @@
 import { notePrefix, type SessionEvent } from '../core/sessions';
 import { Recent, type EventMapper } from './events';
+import { isFields } from './shapes';
 import type { V1Message, V1Part, V1Session } from './v1-normal';
 
 interface Raw {
@@ -45,11 +46,11 @@ export class V1Events implements EventMapper {
       case 'session.deleted': {
         const info = properties.info as V1Session | undefined;
         const change = payload.type.slice('session.'.length) as 'created' | 'updated' | 'deleted';
-        if (change === 'created' && info) this.created.set(info.id, info.time.created);
+        if (change === 'created' && info?.time) this.created.set(info.id, info.time.created);
         return [{ type: 'session', change, session: info?.id ?? session, directory: info?.directory ?? directory }];
       }
       case 'message.updated':
-        return this.message(properties.info as V1Message['info']);
+        return this.message(properties.info as V1Message['info'] | undefined);
       case 'message.part.updated':
         return properties.part ? this.part(properties.part) : [];
       case 'message.removed':
@@ -69,7 +70,9 @@ export class V1Events implements EventMapper {
   }
 
   /** A fork announces every copied message and part: about a thousand events for 300 messages. */
-  private message(info: V1Message['info']): SessionEvent[] {
+  private message(info: V1Message['info'] | undefined): SessionEvent[] {
+    // What cannot be read is passed over: an error would end the stream, again and again.
+    if (!isFields(info?.time)) return [];
     if (info.time.created <= (this.created.get(info.sessionID) ?? -1)) {
       this.copies.set(info.id, true);
       return [];

@@ -18,7 +18,7 @@ import { followEvents } from './events';
 import { forkInto } from './fork-into';
 import { Http, type Endpoint } from './http';
 import { mergeMetadata } from './metadata';
-import { isWithin } from './normal';
+import { atWorkThemselves, isWithin } from './normal';
 import { anyFields, isFields, isText, listOf, shape, type Shape } from './shapes';
 import { exportedInfo, requireGeneration, stampOf, transferred } from './transfer';
 import { importByCommand, todosByCommand, type CommandLine } from './v1-cli';
@@ -116,20 +116,25 @@ export class V1Gateway implements SessionGateway {
 
   async busy(session: string): Promise<BusyState> {
     const { directory } = await this.get(session);
-    if (session in (await this.status(directory))) return 'busy';
-    const last = await this.http.read(messageList, 'GET', `${path(session)}/message`, { query: { limit: 1 } });
+    // Both at once: each takes its time on a slow server.
+    const [status, last] = await Promise.all([
+      this.status(directory),
+      this.http.read(messageList, 'GET', `${path(session)}/message`, { query: { limit: 1 } }),
+    ]);
+    if (session in status) return 'busy';
     const unfinished = last.some(({ info }) => info.role === 'assistant' && info.time.completed === undefined);
     return unfinished ? 'unfinished' : 'idle';
   }
 
   async working(directory: string): Promise<string[]> {
-    const sessions = (await this.list(directory)).filter(({ parentId }) => parentId === null);
-    const folders = new Set([directory, ...sessions.slice(0, askedForWork).map((session) => session.directory)]);
+    const sessions = await this.list(directory);
+    const roots = sessions.filter(({ parentId }) => parentId === null);
+    const folders = new Set([directory, ...roots.slice(0, askedForWork).map((session) => session.directory)]);
     const atWork = Object.assign(
       {},
       ...(await Promise.all([...folders].map((folder) => this.status(folder)))),
     ) as object;
-    return sessions.filter(({ id }) => id in atWork).map(({ id }) => id);
+    return atWorkThemselves(sessions, (id) => id in atWork);
   }
 
   /** The server knows of each folder's work only in that folder. */

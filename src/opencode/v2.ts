@@ -18,7 +18,7 @@ import { followEvents } from './events';
 import { forkInto } from './fork-into';
 import { Http, type Endpoint, type RequestOptions } from './http';
 import { mergeMetadata } from './metadata';
-import { isWithin } from './normal';
+import { atWorkThemselves, isWithin } from './normal';
 import { anyFields, isAbsentOr, isFields, isText, listOf, shape, type Shape } from './shapes';
 import { exportShape, requireGeneration, stampOf, transferred } from './transfer';
 import { V2Events } from './v2-events';
@@ -98,12 +98,25 @@ export class V2Gateway implements SessionGateway {
       messages: (id: string) => this.messages(id),
       remove: (id: string) => this.remove(id),
       fork: async (id: string, message: string | null) => {
+        if (message === null && (await this.isEmpty(id))) return this.another(id);
         const body = message === null ? {} : { before: message };
         return v2Session(await this.data(v2SessionShape, 'POST', `${path(id)}/fork`, { body, timeoutMs: 300_000 }));
       },
     };
     const fork = (id: string, message: string | null) => forkInto(parts, id, message, directory);
     return checkedFork({ ...parts, fork }, session, before);
+  }
+
+  private async isEmpty(session: string): Promise<boolean> {
+    return (await this.data(messageList, 'GET', `${path(session)}/message`, { query: { limit: 1 } })).length === 0;
+  }
+
+  /** OpenCode 2 does not fork a session in which nothing was said: a new one is the same, and called as a fork would be. */
+  private async another(session: string): Promise<SessionInfo> {
+    const { title, agent, model, metadata, location } = await this.data(v2SessionShape, 'GET', path(session));
+    const { directory } = location;
+    const body = { title: title && `${title} (fork #1)`, agent, model, metadata, location: { directory } };
+    return v2Session(await this.data(v2SessionShape, 'POST', '/api/session', { body }));
   }
 
   async busy(session: string): Promise<BusyState> {
@@ -116,8 +129,7 @@ export class V2Gateway implements SessionGateway {
   async working(directory: string): Promise<string[]> {
     const active = await this.active();
     if (Object.keys(active).length === 0) return [];
-    const sessions = await this.list(directory);
-    return sessions.filter(({ id, parentId }) => parentId === null && id in active).map(({ id }) => id);
+    return atWorkThemselves(await this.list(directory), (id) => id in active);
   }
 
   private active(): Promise<Record<string, unknown>> {

@@ -1,4 +1,5 @@
 import { anchorBefore, anchorNow, anchorThrough, isUnfinished } from '../core/anchors';
+import { atRest } from '../core/at-rest';
 import type { SessionAnchor, TurnInfo } from '../core/model';
 import type { SessionInfo, SessionMessage, Turn } from '../core/sessions';
 import { clampCharacters } from '../core/text';
@@ -139,14 +140,9 @@ export class SessionTracker {
     return { session: anchor, turn: turnOfStep(known, step) };
   }
 
-  /** All there are. OpenCode 1 calls a session idle a moment before its last answer is written down as finished. */
+  /** All there are. The next prompt's point waits for this one. */
   async whenIdle(session: string, patienceMs = 2000): Promise<Moment> {
-    const end = Date.now() + patienceMs;
-    let known = await this.read(session);
-    while (isUnfinished(known.messages.findLast(({ role }) => role !== 'other')) && Date.now() < end) {
-      await new Promise((next) => setTimeout(next, 100));
-      known = await this.read(session);
-    }
+    const known = await atRest(() => this.read(session), patienceMs);
     return { session: anchorNow(known.info, known.messages), turn: known.turn };
   }
 

@@ -1,10 +1,12 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { counted } from '../../src/core/anchors';
+import { atRest } from '../../src/core/at-rest';
 import { watchSessions } from '../../src/core/session-watch';
 import type { SessionEvent, SessionGateway } from '../../src/core/sessions';
 import { startOpenCode, until, type OpenCode } from '../rig/opencode';
-import { todos, write } from '../rig/script';
+import { shell, todos, write } from '../rig/script';
 import { gatewayTo, generations, untilLive } from './gateway-fixture';
 
 describe.each(generations)('events of %s', (generation) => {
@@ -53,6 +55,39 @@ describe.each(generations)('events of %s', (generation) => {
     expect(types.filter((type) => type === 'idle')).toHaveLength(1);
     expect(types.indexOf('busy')).toBeLessThan(types.indexOf('idle'));
     expect(types).toContain('message');
+  });
+
+  it('has all of a turn that failed or was stopped, once it is told to be over', async () => {
+    const session = await server.createSession('Cut short');
+    const read = async () => ({ messages: await gateway.messages(session) });
+    const found: Array<Promise<number>> = [];
+    const also = new AbortController();
+    const following = gateway.events((event) => {
+      if (event.type === 'idle' && event.session === session)
+        found.push(atRest(read).then(({ messages }) => counted(messages).length));
+    }, also.signal);
+    const idle = (times: number): Promise<true> =>
+      until(
+        () => found.length >= times,
+        60_000,
+        () => `idle ${found.length} times instead of ${times}`,
+      );
+    try {
+      await server.turn(session, 'fail at once', [{ error: { status: 400, message: 'no' } }]);
+      await idle(1);
+      await server.prompt(session, 'sleep', [{ tools: [shell('sleep 60')] }, { text: 'ok' }]);
+      await until(
+        async () => JSON.stringify(await read()).includes('"running"'),
+        30_000,
+        () => 'nothing ran',
+      );
+      await server.interrupt(session);
+      await idle(2);
+      expect(await Promise.all(found)).toEqual([2, 4]);
+    } finally {
+      also.abort();
+      await following;
+    }
   });
 
   it('tells notes from prompts, and changes of a session', async () => {

@@ -72,6 +72,19 @@ describe.each(generations)('forks on %s', (generation) => {
     expect(await gateway.get(session)).toEqual(info);
   });
 
+  it('has nothing of a session in which nothing was said yet, and goes on', async () => {
+    const session = await server.createSession('Nothing yet');
+    const anchor = anchorNow(await gateway.get(session), await gateway.messages(session));
+    expect(anchor).toMatchObject({ messageId: null, messageCount: 0 });
+    const made = await fork(anchor);
+    expect(made).toMatchObject({ origin: session, messageCount: 0, session: { directory: server.workspace } });
+    expect(made.session.id).not.toBe(session);
+    expect(originOf(made.session)).toMatchObject({ session, count: 0 });
+    await server.turn(made.session.id, 'the first word');
+    expect(texts(await gateway.messages(made.session.id))[0]).toBe('user: the first word');
+    expect(await gateway.messages(session)).toEqual([]);
+  });
+
   it('names a point before a prompt, through a step, and now', async () => {
     const { session, prompts } = await twoTurns();
     const info = await gateway.get(session);

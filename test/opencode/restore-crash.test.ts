@@ -109,6 +109,23 @@ describe.each(generations)('a restore that dies before its fork, on %s', (genera
     await answer(['undo']);
   });
 
+  it('goes on with the copy that OpenCode had made, when nobody could say any more whose it is', async () => {
+    const before = await everything();
+    await restore(dieAt('answered', 'POST', '/\\/fork\\b/'));
+    const made = (await everything()).filter((id) => !before.includes(id));
+    expect(made).toHaveLength(1);
+    expect(await forks()).not.toContain(made[0]);
+    const found = (await doctor('--repair')).find(({ reason }) => reason === 'fork-missing');
+    expect(found).toMatchObject({ repaired: true });
+    expect(found?.message).toContain(made[0]);
+    expect((await everything()).filter((id) => !before.includes(id))).toEqual(made);
+    expect(await forks()).toContain(made[0]);
+    expect((await gateway.get(made[0] ?? '')).title).toBe('good');
+    const belonging = checkpoint.session?.messageCount ?? 0;
+    expect(await countIn(server, made[0] ?? '')).toBe(belonging + (generation === 'v1' ? 1 : 0));
+    await answer(['undo']);
+  });
+
   it('is overtaken by the next restore, and by an undo', async () => {
     await restore(dieAt('asked', 'POST', '/\\/fork\\b/'));
     await answer(['undo']);

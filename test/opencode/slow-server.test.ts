@@ -20,26 +20,28 @@ describe.each(generations)('a restore that waits for a slow %s', (generation) =>
   let direct: SessionGateway;
   let workspace: WorkspaceApi;
   let point: Checkpoint;
+  let asked: () => Promise<SessionGateway>;
+  /** Requests that were given up before they were answered. */
+  let abandoned = 0;
   /** What happens when such a request arrives; the answer waits for it. */
   let arrives: (request: string) => Promise<void> | void = () => undefined;
   const file = (): string => join(server.workspace, 'a.txt');
 
   beforeAll(async () => {
     server = await startOpenCode({ generation, files: { 'a.txt': 'one\n' } });
-    proxy = await standBefore(server.url, async ({ method, url }) => {
+    proxy = await standBefore(server.url, async ({ method, url }, outgoing) => {
+      outgoing.once('close', () => (abandoned += outgoing.writableEnded ? 0 : 1));
       await arrives(`${method} ${url}`);
       return true;
     });
     direct = await gatewayTo(server);
     const target = { endpoint: endpoint(proxy.url, server.password), generation, version: direct.version };
     const gateway = gatewayFor(target, { opencodePath: server.binary, env: server.env });
+    asked = () => Promise.resolve(gateway);
     workspace = await openWorkspace({
       directory: server.workspace,
       home: join(server.home, 'data', 'opencode-checkpoints'),
-      conversation: (_folder, root) => {
-        const asked = (): Promise<SessionGateway> => Promise.resolve(gateway);
-        return new GatewayConversation(root, asked, null, async () => [await asked()]);
-      },
+      conversation: (_folder, root) => new GatewayConversation(root, asked, null, async () => [await asked()]),
     });
     const session = await server.createSession('Slow');
     await server.turn(session, 'say something');
@@ -69,6 +71,37 @@ describe.each(generations)('a restore that waits for a slow %s', (generation) =>
       expect((await direct.list(server.workspace)).map(({ id }) => id)).toEqual(before);
     }
   };
+
+  it('restores files without waiting for a server that hangs', async () => {
+    await writeFile(file(), 'mine\n');
+    const held: boolean[] = [];
+    let open = (): void => undefined;
+    const opened = new Promise<void>((next) => (open = next));
+    arrives = () => {
+      held.push(true);
+      return opened;
+    };
+    try {
+      const impatient = await openWorkspace({
+        directory: server.workspace,
+        home: join(server.home, 'data', 'opencode-checkpoints'),
+        conversation: (_folder, root) => new GatewayConversation(root, asked, null, async () => [await asked()], 500),
+      });
+      try {
+        const { restored, session } = await impatient.restore(point.id);
+        expect([restored, session]).toEqual([['a.txt'], null]);
+        expect(await readFile(file(), 'utf8')).toBe('one\n');
+      } finally {
+        await impatient.close();
+      }
+      // It was asked, and is still being waited for by nobody.
+      expect(held.length).toBeGreaterThan(0);
+      expect(abandoned).toBe(0);
+    } finally {
+      arrives = () => undefined;
+      open();
+    }
+  });
 
   it('ends at once while nothing but reading was begun, though the server never answers', async () => {
     const never = (controller: AbortController): Promise<void> => {

@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { anchorNow } from '../../src/core/anchors';
 import { GatewayConversation } from '../../src/core/conversation';
+import { currentSession } from '../../src/core/current-session';
 import { Connector } from '../../src/opencode/connect';
 import { serviceFile } from '../../src/opencode/discovery';
 import { openWorkspace } from '../../src/git/open';
@@ -49,20 +50,27 @@ describe('a server of each generation for one folder', () => {
     const direct = await gatewayTo(server);
     const session = await server.createSession('Here');
     await server.turn(session, `say ${generation}`);
+    const talk = new GatewayConversation(
+      server.workspace,
+      () => connector.gateway(),
+      null,
+      () => connector.allRunning(),
+    );
     const workspace = await openWorkspace({
       directory: server.workspace,
       home: join(servers.v2.home, 'data', 'opencode-checkpoints'),
-      conversation: (_folder, root) =>
-        new GatewayConversation(
-          root,
-          () => connector.gateway(),
-          null,
-          () => connector.allRunning(),
-        ),
+      conversation: () => talk,
     });
     try {
       const anchor = anchorNow(await direct.get(session), await direct.messages(session));
       const point = await workspace.create({ session: anchor });
+      expect((await connector.gatewayOf(session)).generation).toBe(generation);
+      // The conversation that is going on is the one that somebody last wrote in, wherever that is.
+      expect(await currentSession(() => connector.allRunning(), server.workspace)).toEqual(anchor);
+      expect(await talk.exportSession(session, null)).toMatchObject({
+        generation,
+        document: { info: { id: session } },
+      });
       expect((await workspace.plan(point.id, { scope: ['conversation'] })).conversation).toEqual({
         session,
         messageCount: 2,
@@ -76,6 +84,7 @@ describe('a server of each generation for one folder', () => {
       else await expect(terminal).rejects.toMatchObject({ reason: 'not-supported', details: { session: made?.id } });
       const gone = { ...anchor, id: 'ses_0000000000000000000000000' };
       const lost = await workspace.create({ session: gone });
+      await expect(connector.gatewayOf(gone.id)).rejects.toMatchObject({ reason: 'session-missing' });
       await expect(workspace.plan(lost.id, { scope: ['conversation'] })).rejects.toMatchObject({
         reason: 'session-missing',
         message: expect.stringMatching(/Asked: OpenCode 1\S* at \S+ and OpenCode 2\S* at \S+\.$/) as string,
@@ -83,7 +92,9 @@ describe('a server of each generation for one folder', () => {
       // An agent at work in either of them is at work in this folder.
       await server.prompt(session, `work in ${generation}`, [{ text: 'Working.', hangMs: 120_000 }]);
       await expect(workspace.restore(point.id)).rejects.toMatchObject({ reason: 'session-busy' });
-      await server.interrupt(session);
+      // And is stopped there.
+      await connector.interrupt(session);
+      expect(await direct.busy(session)).toBe('idle');
     } finally {
       await workspace.close();
     }

@@ -217,6 +217,11 @@ describe('what events mean', () => {
     expect(map('session.idle', {})).toEqual([]);
     expect(events.map({ payload: { type: 'sync' } })).toEqual([]);
     expect(events.map({})).toEqual([]);
+    // A newer one may say it in other words.
+    expect(map('message.updated', {})).toEqual([]);
+    expect(map('message.updated', { info: { id: 'm' } })).toEqual([]);
+    expect(map('message.part.updated', {})).toEqual([]);
+    expect(map('session.created', { info: { id: 's' } })).toEqual(['session']);
   });
 
   it('of OpenCode 2', () => {
