@@ -10,7 +10,7 @@ import { writeFileDurably } from './durable';
 import { adopt, findMoved, renameRoot } from './moved';
 import { FileReader } from './file-reader';
 import { ObjectReader } from './object-reader';
-import { isMissing } from './refs';
+import { isMissing, packedDraft } from './refs';
 import { runGit, safeFlags, storeEnv } from './run';
 import { unsound } from './secure';
 import type { GitStore } from './store';
@@ -106,7 +106,7 @@ function lockFiles(folder: string): string[] {
   for (const entry of readdirSync(folder, { withFileTypes: true })) {
     const path = join(folder, entry.name);
     if (entry.isDirectory() && entry.name !== 'objects') out.push(...lockFiles(path));
-    else if (entry.name.endsWith('.lock')) out.push(path);
+    else if (entry.name.endsWith('.lock') || entry.name === packedDraft) out.push(path);
   }
   return out;
 }
