@@ -154,8 +154,12 @@ async function checkContent(store: GitStore, report: Report): Promise<void> {
   for (const { oid } of here) lost.delete(oid);
   if (lost.size === 0) return;
   const needed = await neededBy(store, lost);
-  const whose = needed.length === 0 ? 'No checkpoint needs them.' : `They belong to ${needed.join(', ')}.`;
-  await report('object-damaged', `${lost.size} objects of the store are damaged. ${whose}`);
+  const [what, whom, whoseIs] =
+    lost.size === 1
+      ? ['1 object of the store is damaged', 'it', 'It belongs']
+      : [`${lost.size} objects of the store are damaged`, 'them', 'They belong'];
+  const whose = needed.length === 0 ? `No checkpoint needs ${whom}.` : `${whoseIs} to ${needed.join(', ')}.`;
+  await report('object-damaged', `${what}. ${whose}`);
 }
 
 function looseObjects({ layout: { objects } }: GitStore): string[] {

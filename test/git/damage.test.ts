@@ -195,7 +195,14 @@ describe('a damaged store', () => {
     );
     const [found, ...more] = await again.doctor({ repair: true });
     expect([found?.reason, found?.repaired, more]).toEqual(['object-damaged', false, []]);
+    expect(found?.message).toMatch(/^1 object of the store is damaged\. It belongs to /);
     expect(found?.message).toContain(id);
+    const before = picture(box.root);
+    await expect(again.restore('two')).rejects.toMatchObject({ reason: 'store-broken' });
+    expect(picture(box.root)).toEqual(before);
+    expect(await again.remove([id])).toEqual([id]);
+    await again.prune();
+    expect(await again.doctor()).toEqual([]);
   });
 
   it('with what git left when it was killed: deleting and cleaning up go on, and doctor knows it', async () => {
