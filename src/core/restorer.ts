@@ -168,8 +168,12 @@ export class Restorer {
     for (const path of paths) {
       if (path === '' || empty.some(covering([path]))) continue;
       const found = await Promise.all(sides.map(({ tree }) => this.store.lookup(tree, path)));
-      if (found.every((version) => version === null))
-        throw new CheckpointsError('not-in-checkpoint', `${path} is neither in the checkpoint nor in the workspace.`);
+      if (found.some((version) => version !== null)) continue;
+      const why =
+        this.store.present([path]).length > 0
+          ? 'not in the checkpoint; it is left out of all of them (ignored, a secret or too large)'
+          : 'neither in the checkpoint nor in the workspace';
+      throw new CheckpointsError('not-in-checkpoint', `${path} is ${why}.`);
     }
   }
 

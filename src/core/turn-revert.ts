@@ -6,6 +6,8 @@ import type { CaptureFacts, FileChange, FileVersion, SnapshotStore } from './por
 import { sharedSpans, type Span } from './turn-shares';
 import { turnKey } from './turns';
 
+const folderMode = 0o40000;
+
 export interface TurnTrees {
   /** Before the prompt. */
   before: Checkpoint;
@@ -127,7 +129,9 @@ export async function revertTurnChanges(
   const out: FileChange[] = [];
   for (const { change, steps } of await sharesOf(store, turn, facts)) {
     const { path } = change;
-    const now = await store.lookup(facts.tree, path);
+    const found = await store.lookup(facts.tree, path);
+    // A folder in its place has changes of its own.
+    const now = found?.mode === folderMode ? null : found;
     if (same(now, change.before)) continue;
     const undone =
       steps === null

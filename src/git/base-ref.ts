@@ -57,6 +57,14 @@ export class BaseRef {
   }
 }
 
+/**
+ * A scan that began later was faster. It forgot names, and took ignored files in, by what it saw itself: with the older look as the base they would
+ * be lost to the fast lane.
+ */
+export function isOvertaken(snapshot: Snapshot, base: Base | null): boolean {
+  return snapshot.lane === 'scan' && base !== null && base.scanned > snapshot.startedAtSeq;
+}
+
 /** What the next capture must know after this one. */
 export function nextBase(
   base: Base | null,
@@ -75,6 +83,7 @@ export function nextBase(
   for (const path of named) kept[path] = seq;
   return {
     seq,
+    scanned: snapshot.lane === 'scan' ? snapshot.startedAtSeq : old.scanned,
     named: kept,
     forced: snapshot.forced,
     brought: snapshot.brought,

@@ -11,6 +11,8 @@ export interface Base {
   commit: string;
   /** Counts captures; tells what was named before and after a scan began. */
   seq: number;
+  /** The counter when the last scan began. */
+  scanned: number;
   /** Every path named since the last scan, with the capture that named it: each is read again by the next one. */
   named: Record<string, number>;
   /** Ignored paths that a tool named: they belong to the workspace's files from then on. */
@@ -29,6 +31,7 @@ export type BaseState = Omit<Base, 'tree' | 'commit'>;
 
 export const emptyBase: BaseState = {
   seq: 0,
+  scanned: 0,
   named: {},
   forced: [],
   brought: [],

@@ -10,7 +10,7 @@ import { writeFileDurably } from './durable';
 import { adopt, findMoved, renameRoot } from './moved';
 import { FileReader } from './file-reader';
 import { ObjectReader } from './object-reader';
-import { isMissing } from './refs';
+import { isMissing, packedDraft } from './refs';
 import { runGit, safeFlags, storeEnv } from './run';
 import { unsound } from './secure';
 import type { GitStore } from './store';
@@ -106,7 +106,7 @@ function lockFiles(folder: string): string[] {
   for (const entry of readdirSync(folder, { withFileTypes: true })) {
     const path = join(folder, entry.name);
     if (entry.isDirectory() && entry.name !== 'objects') out.push(...lockFiles(path));
-    else if (entry.name.endsWith('.lock')) out.push(path);
+    else if (entry.name.endsWith('.lock') || entry.name === packedDraft) out.push(path);
   }
   return out;
 }
@@ -154,8 +154,12 @@ async function checkContent(store: GitStore, report: Report): Promise<void> {
   for (const { oid } of here) lost.delete(oid);
   if (lost.size === 0) return;
   const needed = await neededBy(store, lost);
-  const whose = needed.length === 0 ? 'No checkpoint needs them.' : `They belong to ${needed.join(', ')}.`;
-  await report('object-damaged', `${lost.size} objects of the store are damaged. ${whose}`);
+  const [what, whom, whoseIs] =
+    lost.size === 1
+      ? ['1 object of the store is damaged', 'it', 'It belongs']
+      : [`${lost.size} objects of the store are damaged`, 'them', 'They belong'];
+  const whose = needed.length === 0 ? `No checkpoint needs ${whom}.` : `${whoseIs} to ${needed.join(', ')}.`;
+  await report('object-damaged', `${what}. ${whose}`);
 }
 
 function looseObjects({ layout: { objects } }: GitStore): string[] {

@@ -49,7 +49,7 @@ export class LeftOut {
       const [point] = await this.parts.checkpoints.read([other]);
       if (!point) continue;
       for (const path of [...open]) {
-        const version = await this.parts.trees.lookup(point.files.tree, path);
+        const version = await this.parts.trees.fileAt(point.files.tree, path);
         if (!version) continue;
         open.delete(path);
         // Captured before the first call that names it; else the agent made it.

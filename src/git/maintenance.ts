@@ -98,7 +98,7 @@ export async function collect(
         await dropUnneeded(store, git);
         whole = hasRoom(store.layout, await neededBytes(git));
       }
-      if (whole) await rewrite(store, git);
+      if (whole) await rewrite(store, git, stop?.signal ?? options.signal);
     } finally {
       stop?.end();
     }
@@ -109,10 +109,10 @@ export async function collect(
 
 type Git = (args: string[], input?: Buffer) => Promise<GitOutput>;
 
-async function rewrite(store: GitStore, git: Git): Promise<void> {
+async function rewrite(store: GitStore, git: Git, signal: AbortSignal | undefined): Promise<void> {
   await store.catchUp();
   await holdScanTree(store);
-  await git(['pack-refs', '--all', '--prune']);
+  await store.refsOf.pack(signal);
   await git(['repack', '-a', '-d', '-l', '-q', '--window=50', '--depth=50']);
   await git(['prune', '--expire=now']);
 }

@@ -88,7 +88,9 @@ export class ObjectReader {
     const lost = (why: string): void => {
       if (this.child === child) {
         this.child = null;
-        this.fail(new CheckpointsError(reasonOf(why), `git cat-file ended: ${why}`));
+        // Nothing else is read by it: what it cannot read is damaged.
+        const reason = /is corrupt/.test(why) ? 'store-broken' : reasonOf(why);
+        this.fail(new CheckpointsError(reason, `git cat-file ended: ${why}`));
       }
     };
     child.stdout.on('data', (chunk: Buffer) => {

@@ -1,5 +1,6 @@
 import {
   closeSync,
+  existsSync,
   fstatSync,
   fsyncSync,
   openSync,
@@ -15,9 +16,16 @@ import { CheckpointsError } from '../core/errors';
 import { makeFolder } from './folders';
 import { runGit, safeFlags, storeEnv } from './run';
 
+/** Where git writes the packed refs anew. */
+export const packedDraft = 'packed-refs.new';
+
 const oidPattern = /^[0-9a-f]{40}([0-9a-f]{24})?$/;
 /** A ref is written in microseconds: a lock that is older was left by a process that died. */
 const staleAfterMs = 5_000;
+/** git writes all packed refs anew under one lock. */
+const packedStaleAfterMs = 10_000;
+/** Others hold a lock while they sync; git by itself gives up after a tenth of a second. */
+const patience = ['-c', 'core.filesRefLockTimeout=5000', '-c', 'core.packedRefsTimeout=5000'];
 
 /**
  * The store's refs, read and written in git's own file format and by git's own lock protocol, without
@@ -114,7 +122,7 @@ export class Refs {
   }
 
   /** Holds git's lock file of a ref for as long as the caller needs to look and decide. */
-  async lock(ref: string, waitMs = 15_000): Promise<RefLock> {
+  async lock(ref: string, waitMs = 15_000, staleMs = staleAfterMs): Promise<RefLock> {
     const path = join(this.gitDir, `${ref}.lock`);
     makeFolder(dirname(path));
     const deadline = Date.now() + waitMs;
@@ -123,7 +131,7 @@ export class Refs {
         return new RefLock(path, openSync(path, 'wx', 0o644));
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-        breakStale(path);
+        breakStale(path, staleMs);
         if (Date.now() > deadline)
           throw new CheckpointsError('busy', `Another process holds ${ref}.lock. Try again in a moment.`);
         await new Promise((resolve) => setTimeout(resolve, delay));
@@ -135,24 +143,40 @@ export class Refs {
   async swapAll(moves: ReadonlyArray<{ ref: string; from: string | null; to: string }>): Promise<boolean> {
     if (moves.length === 0) return true;
     const lines = moves.map(({ ref, from, to }) => `update ${ref} ${to} ${from ?? '0'.repeat(to.length)}\n`);
-    const { code } = await runGit([...safeFlags, `--git-dir=${this.gitDir}`, 'update-ref', '--stdin'], {
-      cwd: this.gitDir,
-      env: storeEnv(),
-      input: lines.join(''),
-      accept: [1, 128],
-    });
-    return code === 0;
+    const refs = moves.map(({ ref }) => ref);
+    return (await this.byGit(['update-ref', '--stdin'], { refs, input: lines.join(''), accept: [1, 128] })) === 0;
   }
 
   /** Deletes refs, packed ones too, in one transaction of git's own. */
   async remove(refs: string[]): Promise<void> {
     if (refs.length === 0) return;
-    const input = refs.map((ref) => `delete ${ref}\n`).join('');
-    await runGit([...safeFlags, `--git-dir=${this.gitDir}`, 'update-ref', '--stdin'], {
-      cwd: this.gitDir,
-      env: storeEnv(),
-      input,
-    });
+    await this.byGit(['update-ref', '--stdin'], { refs, input: refs.map((ref) => `delete ${ref}\n`).join('') });
+  }
+
+  /** All of them in one file. */
+  async pack(signal?: AbortSignal): Promise<void> {
+    await this.byGit(['pack-refs', '--all', '--prune'], { refs: [], signal });
+  }
+
+  private async byGit(
+    args: string[],
+    { refs, ...options }: { refs: readonly string[]; input?: string; accept?: number[]; signal?: AbortSignal },
+  ): Promise<number> {
+    await this.clearAway(refs);
+    const git = [...safeFlags, ...patience, `--git-dir=${this.gitDir}`, ...args];
+    // As a group it is asked to end, and cleans up after itself.
+    return (await runGit(git, { cwd: this.gitDir, env: storeEnv(), group: true, ...options })).code;
+  }
+
+  /** What a killed process left in git's way: git itself neither goes on nor cleans up, as long as it is there. */
+  private async clearAway(refs: readonly string[]): Promise<void> {
+    for (const ref of refs) if (existsSync(join(this.gitDir, `${ref}.lock`))) (await this.lock(ref)).release();
+    const draft = join(this.gitDir, packedDraft);
+    if (!existsSync(draft) && !existsSync(join(this.gitDir, 'packed-refs.lock'))) return;
+    // Who writes the draft holds the lock.
+    const lock = await this.lock('packed-refs', 15_000, packedStaleAfterMs);
+    rmSync(draft, { force: true });
+    lock.release();
   }
 }
 
@@ -209,10 +233,10 @@ function readLoose(path: string): string | null {
 }
 
 /** Moves a dead process's lock aside; if it was a fresh one after all, its inode tells, and it goes back. */
-function breakStale(path: string): void {
+function breakStale(path: string, staleMs: number): void {
   try {
     const seen = statSync(path, { bigint: true });
-    if (Date.now() - Number(seen.mtimeMs) < staleAfterMs) return;
+    if (Date.now() - Number(seen.mtimeMs) < staleMs) return;
     const aside = `${path}.stale-${process.pid}-${Date.now()}`;
     renameSync(path, aside);
     if (statSync(aside, { bigint: true }).ino !== seen.ino) renameSync(aside, path);

@@ -137,8 +137,8 @@ export class Snapshots {
     const forcedBefore = new Set([...(base?.forced ?? []), ...named, ...(also.brought ?? [])]);
     const seen = new Set([...found.added, ...found.changed, ...found.deleted]);
     const ignored = await this.trackedAbsent(found, repo, rules);
-    // An index made anew knows nothing of ignored files, but those of the last snapshot are still the workspace's.
-    if (!known && base) ignored.push(...(await this.pathsIn(base.tree, found.base)));
+    // The index knows nothing of ignored files that it never had, but those of the last snapshot are still the workspace's.
+    if (base) ignored.push(...(await this.pathsIn(base.tree, found.base)));
     const unnamed = ignored.filter((path) => exclusions.why(path) === null);
     const { passedOver, unreadable } = await this.sortOut(found);
     const candidates = new Set([...seen, ...passedOver, ...forcedBefore, ...unnamed]);
@@ -155,7 +155,7 @@ export class Snapshots {
     const forced: string[] = [];
     const isThere = (path: string): boolean => Boolean(read.leaves.get(path));
     for (const path of forcedBefore)
-      if (isThere(path) && !seen.has(path) && !(found.base && (await this.trees.lookup(found.base, path))))
+      if (isThere(path) && !seen.has(path) && !(found.base && (await this.trees.fileAt(found.base, path))))
         forced.push(path);
     // One that a tool named and that is gone may come back, by an undo for instance: it still belongs to the workspace.
     for (const path of base?.forced ?? [])
@@ -202,7 +202,7 @@ export class Snapshots {
     if (this.seeded === null || this.seeded.tree !== found.base) return null;
     let { files } = this.seeded;
     for (const [path, leaf] of leaves) {
-      const before = (await this.trees.lookup(found.base, path)) !== null;
+      const before = (await this.trees.fileAt(found.base, path)) !== null;
       files += Number(leaf !== null) - Number(before);
     }
     return files;
@@ -212,7 +212,7 @@ export class Snapshots {
   private async known(tree: string, paths: ReadonlySet<string>): Promise<Map<string, Leaf | null>> {
     const out = new Map<string, Leaf | null>();
     await this.trees.warm(tree, paths);
-    for (const path of paths) out.set(path, await this.trees.lookup(tree, path));
+    for (const path of paths) out.set(path, await this.trees.fileAt(tree, path));
     return out;
   }
 
@@ -221,7 +221,7 @@ export class Snapshots {
     const passedOver: string[] = [];
     const unreadable = [...found.unreadable];
     for (const one of found.unseen) {
-      if (found.base && (await this.trees.lookup(found.base, one.path))) passedOver.push(one.path);
+      if (found.base && (await this.trees.fileAt(found.base, one.path))) passedOver.push(one.path);
       else unreadable.push(one);
     }
     return { passedOver, unreadable };

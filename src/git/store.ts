@@ -18,7 +18,7 @@ import type {
 import { adoptAll } from './adopt';
 import { applyFiles, recoverRestore } from './apply';
 import type { Base, BaseState } from './base';
-import { BaseRef, nextBase, previousFrom } from './base-ref';
+import { BaseRef, isOvertaken, nextBase, previousFrom } from './base-ref';
 import { normalisePaths } from './capture';
 import { captureFacts } from './capture-facts';
 import { describeChanges } from './changes';
@@ -138,6 +138,7 @@ export class GitStore implements SnapshotStore {
     for (let attempt = 0; attempt < 40; attempt++) {
       const base = await this.base.read();
       const fast = named !== null && base !== null;
+      if (snapshot && isOvertaken(snapshot, base)) snapshot = null;
       if (!fast && snapshot === null) await this.settled(request.exclusive === true);
       if (fast) snapshot = await this.snapshots.paths(base, named, this.config(), writer);
       else

@@ -62,7 +62,7 @@ export class TrackedIgnored {
     if (base === null || all.length === 0) return all;
     await this.trees.warm(base, all);
     const paths: string[] = [];
-    for (const path of all) if (!(await this.trees.lookup(base, path))) paths.push(path);
+    for (const path of all) if (!(await this.trees.fileAt(base, path))) paths.push(path);
     this.absent = { base, lists, paths };
     return paths;
   }

@@ -185,6 +185,12 @@ export class Trees {
     return { mode: modes.tree, oid: root };
   }
 
+  /** The file or link at a path; null where there is nothing, or a folder. */
+  async fileAt(root: string, path: string): Promise<Leaf | null> {
+    const found = await this.lookup(root, path);
+    return isFolder(found) ? null : found;
+  }
+
   /** Every file and link below `root`. */
   async list(root: string, prefix = '', out = new Map<string, Leaf>()): Promise<Map<string, Leaf>> {
     const entries = await this.entries(root);

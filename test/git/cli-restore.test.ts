@@ -82,6 +82,11 @@ describe('restore', () => {
     expect([read('a.txt'), read('src/b.txt'), has('other.txt')]).toEqual(['2', '1', false]);
     expect((await desk.refusal(['restore', 'good', '--path', '../x'])).reason).toBe('invalid-argument');
     expect((await desk.refusal(['restore', 'good', '--path', 'nowhere'])).reason).toBe('not-in-checkpoint');
+    desk.write({ '.env': 'SECRET=1\n' });
+    expect(await desk.refusal(['restore', 'good', '--path', '.env'])).toMatchObject({
+      reason: 'not-in-checkpoint',
+      message: expect.stringMatching(/^\.env is not in the checkpoint; it is left out/) as string,
+    });
   });
 
   it('takes an empty folder as --path', async () => {

@@ -2,6 +2,8 @@ import { mkdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { CheckpointsError } from '../../src/core/errors';
+import type { GitStore } from '../../src/git/store';
+import { GitSync } from '../../src/sync/sync';
 import { gitBytes, sandbox } from './rig';
 import { worker } from './worker';
 
@@ -51,6 +53,42 @@ describe('several processes on one store', () => {
       expect(found.size).toBe(1);
     }
     for (let i = 0; i < 60; i++) expect(readFileSync(join(box.root, `many/${i}.txt`), 'utf8')).toBe('old');
+  });
+
+  it('a scan that was overtaken by a later one takes nothing from the fast lane', async () => {
+    const box = sandbox();
+    box.write('.gitignore', '*.local\n');
+    box.write('a.txt', 'old');
+    let slow: GitStore | null = null;
+    const first = await box.open({
+      sync: (parts) => {
+        slow = parts.store;
+        return new GitSync(parts);
+      },
+    });
+    await first.create({ name: 'start' });
+    const other = await box.open();
+    const tool = (paths: string[]) =>
+      other.create({ trigger: 'tool', paths, cause: { tool: 'write', callId: null, paths } });
+    let looks = 0;
+    await slow!.capture({ waitMs: 5_000 }, async () => {
+      looks += 1;
+      if (looks > 1) return null;
+      // The slow one has seen the files; an agent's call and the look after it come in between.
+      await tool(['a.txt', 'made.local']);
+      box.write('a.txt', 'by the agent');
+      box.write('made.local', 'by the agent');
+      await other.create({ trigger: 'idle' });
+      return null;
+    });
+    expect(looks).toBe(2);
+    const next = await tool(['b.txt']);
+    expect(next.files.lane).toBe('paths');
+    for (const path of ['a.txt', 'made.local'])
+      expect([path, Buffer.from(await other.cat(next.id, path)).toString()]).toEqual([path, 'by the agent']);
+    box.write('made.local', 'later');
+    const scan = await first.create({ name: 'scan' });
+    expect(Buffer.from(await first.cat(scan.id, 'made.local')).toString()).toBe('later');
   });
 
   it('clean up while others capture never frees what a ref is about to need', async () => {

@@ -195,7 +195,36 @@ describe('a damaged store', () => {
     );
     const [found, ...more] = await again.doctor({ repair: true });
     expect([found?.reason, found?.repaired, more]).toEqual(['object-damaged', false, []]);
+    expect(found?.message).toMatch(/^1 object of the store is damaged\. It belongs to /);
     expect(found?.message).toContain(id);
+    const before = picture(box.root);
+    await expect(again.restore('two')).rejects.toMatchObject({ reason: 'store-broken' });
+    expect(picture(box.root)).toEqual(before);
+    expect(await again.remove([id])).toEqual([id]);
+    await again.prune();
+    expect(await again.doctor()).toEqual([]);
+  });
+
+  it('with what git left when it was killed: deleting and cleaning up go on, and doctor knows it', async () => {
+    const { workspace, gitDir } = await started();
+    const { id } = await workspace.create({ name: 'second' });
+    await workspace.prune();
+    const leave = (...names: string[]): void => {
+      for (const name of names) {
+        writeFileSync(join(gitDir, name), 'half');
+        execFileSync('touch', ['-d', '1 hour ago', join(gitDir, name)]);
+      }
+    };
+    const left = (): string[] => readdirSync(gitDir).filter((name) => /\.(lock|new)$/.test(name));
+    leave('packed-refs.new');
+    expect((await workspace.doctor()).map((p) => p.reason)).toEqual(['stale-lock']);
+    leave('packed-refs.lock', `refs/checkpoints/${id}.lock`);
+    expect(await workspace.remove([id])).toEqual([id]);
+    expect([left(), readdirSync(join(gitDir, 'refs', 'checkpoints'))]).toEqual([[], []]);
+    leave('packed-refs.new', 'packed-refs.lock');
+    await workspace.prune();
+    expect([left(), await workspace.doctor()]).toEqual([[], []]);
+    expect((await workspace.list()).map((c) => c.name)).toEqual(['first']);
   });
 
   it('with a damaged ref, stale locks, missing attributes: doctor mends and never makes it worse', async () => {

@@ -426,6 +426,34 @@ describe('revert-turn', () => {
     expect(picture(box.root).get('f')).toBe('file 1\n2\n3\n4\n5\n6\n7\nEIGHT\n9\n');
   });
 
+  it('takes back a file that became a folder, and a folder that became a file or a link', async () => {
+    const box = sandbox();
+    box.write('file', 'file');
+    box.write('folder/in.txt', 'in');
+    box.write('other/in.txt', 'other');
+    const workspace = await box.open();
+    const before = picture(box.root);
+    const { id } = await workspace.create({ trigger: 'turn', session: session('ses_1'), turn: turn(1) });
+    box.sh('rm -r file folder other && mkdir file && echo x > file/x && echo y > folder && ln -s file other');
+    await workspace.create({ trigger: 'idle', session: session('ses_1'), turn: turn(1) });
+    const swapped = picture(box.root);
+    box.write('mine.txt', 'made since');
+    const { conflicts, skipped } = await workspace.revertTurn(id);
+    expect([conflicts, skipped]).toEqual([[], []]);
+    const after = picture(box.root);
+    expect(after.get('mine.txt')).toBe('file made since');
+    after.delete('mine.txt');
+    expect(after).toEqual(before);
+    await workspace.undo();
+    box.sh('rm mine.txt');
+    expect(picture(box.root)).toEqual(swapped);
+    // What somebody put into the folder since is not lost to the file.
+    box.write('file/since.txt', 'since');
+    const again = await workspace.revertTurn(id);
+    expect(again.skipped).toEqual([{ path: 'file', reason: 'folder in the way' }]);
+    expect(box.read('file/since.txt')).toBe('since');
+  });
+
   it('of a turn that died takes back what its calls named, and everything after a command', async () => {
     for (const paths of [['f'], []]) {
       const box = sandbox();

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -147,6 +147,46 @@ it('a captured file that is ignored since stays in the snapshots when the scanne
     box.write('notes.log', 'changed');
     expect((await (await box.open()).create()).files.paths).toEqual(['notes.log']);
   }
+});
+
+it.each([
+  ['a few', 3],
+  ['so many that the scanner has caught up', 100],
+])('captured files that are ignored since stay in the snapshots, %s', async (_name, count) => {
+  for (const git of [true, false]) {
+    const box = sandbox({ git });
+    box.write('a.txt', 'a');
+    const workspace = await box.open();
+    await workspace.create({ name: 'before' });
+    for (let i = 0; i < count; i++) box.write(`out/${i}.log`, String(i));
+    await workspace.create({ name: 'with' });
+    box.write('.gitignore', 'out/\n');
+    box.write('out/never.log', 'ignored from the start');
+    const { files } = await workspace.create({ name: 'ignored' });
+    expect([files.added, files.modified, files.deleted, files.paths]).toEqual([1, 0, 0, ['.gitignore']]);
+    box.write('out/0.log', 'changed');
+    rmSync(join(box.root, 'out/1.log'));
+    const later = await (await box.open()).create();
+    expect(later.files.paths).toEqual(['out/0.log', 'out/1.log']);
+    const { restored } = await workspace.restore('ignored');
+    expect(restored).toEqual(['out/0.log', 'out/1.log']);
+    expect(box.read('out/never.log')).toBe('ignored from the start');
+  }
+});
+
+it('a link that the user tracks though it is ignored is captured in the place of a folder', async () => {
+  const box = sandbox();
+  box.write('build/one.txt', 'one');
+  box.write('src/a.txt', 'a');
+  const workspace = await box.open();
+  await workspace.create({ name: 'folder' });
+  rmSync(join(box.root, 'build'), { recursive: true });
+  symlinkSync('src', join(box.root, 'build'));
+  box.git('add', '-A');
+  box.write('.gitignore', '*\n!*.txt\n!*/\n');
+  const { files } = await workspace.create({ name: 'link' });
+  expect(files.paths).toEqual(['build', 'build/one.txt']);
+  expect(Buffer.from(await workspace.cat('link', 'build')).toString()).toBe('src');
 });
 
 /** How often git was started for something, by a git on PATH that writes down what it is asked. */
