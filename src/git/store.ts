@@ -39,6 +39,7 @@ import { consolidate, hasManyPacks } from './packing';
 import { PackReader } from './pack-reader';
 import { hashObject, PackWriter } from './pack-writer';
 import { fsPath } from './path-bytes';
+import { RecentContents } from './recent-contents';
 import { checkpointMessage, encodeCommit } from './records';
 import { refusals } from './refusals';
 import { isMissing, Refs } from './refs';
@@ -66,6 +67,7 @@ export class GitStore implements SnapshotStore {
   readonly fetched: Fetched;
   readonly checkpoints: CheckpointRefs;
   readonly base: BaseRef;
+  private readonly recent = new RecentContents();
   private readonly snapshots: Snapshots;
   private readonly safekeeping: Safekeeping;
   private readonly left: LeftOut;
@@ -111,7 +113,7 @@ export class GitStore implements SnapshotStore {
   }
 
   newWriter(): PackWriter {
-    return new PackWriter(this.layout.objects, this.file.objectFormat);
+    return new PackWriter(this.layout.objects, this.file.objectFormat, undefined, this.recent);
   }
 
   /** One capture at a time in a process; between processes the base decides. */
@@ -305,8 +307,8 @@ export class GitStore implements SnapshotStore {
     options: { paths?: string[]; patch?: boolean } = {},
   ): Promise<{ changes: Change[]; patch?: string }> {
     const left = from || this.trees.emptyTree; // no tree: before the first checkpoint
-    const sources = { gitDir: this.layout.gitDir, trees: this.trees, content: (oid: string) => this.reader.blob(oid) };
-    return describeChanges(sources, left, to, options);
+    const content = (oid: string): Buffer | Promise<Buffer> => this.recent.get(oid) ?? this.reader.blob(oid);
+    return describeChanges({ gitDir: this.layout.gitDir, trees: this.trees, content }, left, to, options);
   }
 
   lookup(tree: string, path: string): Promise<FileVersion | null> {
