@@ -139,8 +139,8 @@ export class Snapshots {
     const forcedBefore = new Set([...(base?.forced ?? []), ...named, ...(also.brought ?? [])]);
     const seen = new Set([...found.added, ...found.changed, ...found.deleted]);
     const ignored = await this.trackedAbsent(found, repo, rules);
-    // An index made anew knows nothing of ignored files, but those of the last snapshot are still the workspace's.
-    if (!known && base) ignored.push(...(await this.pathsIn(base.tree, found.base)));
+    // An index that was made anew, or has not caught up, does not have all of the last snapshot. What ignore rules hide of that by now is still the workspace's.
+    if (base && base.tree !== found.base) ignored.push(...(await this.pathsIn(base.tree, found.base)));
     const unnamed = ignored.filter((path) => exclusions.why(path) === null);
     const { passedOver, unreadable } = await this.sortOut(found);
     const candidates = new Set([...seen, ...passedOver, ...forcedBefore, ...unnamed]);
