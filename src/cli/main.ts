@@ -30,7 +30,7 @@ async function perform({ selection }: Extract<Parsed, { kind: 'run' }>): Promise
   try {
     const reply = await run(selection, output, interruption.signal);
     if (output.json) output.document(reply.json);
-    else output.write(reply.text(output));
+    else output.write(await reply.text(output));
     return await finish(output, reply.exitCode ?? exitCodes.done);
   } catch (error) {
     report(output, complain(error));

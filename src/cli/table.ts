@@ -1,3 +1,4 @@
+// Loaded when a table is printed: knowing how wide every character is takes longer to learn than most commands take.
 import stringWidth from 'string-width';
 import { visible } from './visible';
 

@@ -12,7 +12,8 @@ const everyBidi = /[\u202A-\u202E\u2066-\u2069]/gu;
 /** With the `u` flag only a surrogate without its partner matches. */
 const everyLoneSurrogate = /\p{Surrogate}/gu;
 
-const segmenter = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
+/** Made when something has to be cut: making it takes ten milliseconds of every start. */
+let segmenter: Intl.Segmenter | null = null;
 
 export function characterCount(text: string): number {
   let count = 0;
@@ -40,6 +41,7 @@ export function shorten(text: string, max: number): string {
   const head = clampCharacters(text, max + 1);
   let kept = '';
   let count = 0;
+  segmenter ??= new Intl.Segmenter(undefined, { granularity: 'grapheme' });
   for (const { segment } of segmenter.segment(head)) {
     const size = characterCount(segment);
     if (count + size > max - 1) break;

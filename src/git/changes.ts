@@ -13,7 +13,7 @@ const fewChanges = 400;
 export interface ChangeSources {
   gitDir: string;
   trees: Trees;
-  content: (oid: string) => Promise<Buffer>;
+  content: (oid: string) => Buffer | Promise<Buffer>;
 }
 
 /** Changes between two trees with line counts, renames found, and on request one patch of all of them. */

@@ -4,8 +4,8 @@ import { areSimilar, comparableSizes, piecesOf, type Pieces } from './similarity
 import { modes, type Leaf } from './tree-format';
 import type { TreeChange } from './trees';
 
-/** Contents read at once, and in all; renames looked for among so many pairs. What is beyond is git's. */
-const limits = { atOnce: 64, bytes: 16 << 20, pairs: 2500 };
+/** Changes read at once, bytes in all; renames looked for among so many pairs. What is beyond is git's. */
+const limits = { atOnce: 32, bytes: 16 << 20, pairs: 2500 };
 
 interface Side {
   leaf: Leaf;
@@ -13,11 +13,10 @@ interface Side {
   binary: boolean;
 }
 
+type Content = (oid: string) => Buffer | Promise<Buffer>;
+
 /** Changes as git describes them; null where there is something that only git can tell, such as a rename. */
-export async function describeFew(
-  changes: TreeChange[],
-  content: (oid: string) => Promise<Buffer>,
-): Promise<Change[] | null> {
+export async function describeFew(changes: TreeChange[], content: Content): Promise<Change[] | null> {
   const leaves = changes.flatMap(({ before, after }) => [before, after]).filter((leaf) => leaf !== null);
   if (leaves.some(({ mode }) => !files.includes(mode))) return null;
   const added = changes.filter((change) => !change.before);
@@ -26,48 +25,61 @@ export async function describeFew(
   const left = new Set(deleted.map(({ before }) => before!.oid));
   if (added.some(({ after }) => left.has(after!.oid))) return null;
 
-  const contents = await readAll(new Set(leaves.map(({ oid }) => oid)), content);
-  if (!contents) return null;
+  const contents = new Map<string, Buffer>();
   const side = (leaf: Leaf | null): Side | null => {
     if (!leaf) return null;
     const data = contents.get(leaf.oid)!;
     return { leaf, data, binary: isBinary(data) };
   };
-  if (
-    anySimilar(
-      deleted.map(({ before }) => side(before)!),
-      added.map(({ after }) => side(after)!),
-    )
-  )
-    return null;
-  const out: Change[] = [];
-  for (const { path, before, after } of changes) {
-    const change = describeOne(path, side(before), side(after));
-    if (!change) return null;
-    out.push(change);
+  // What may be renamed comes first: a rename is for git, whatever the others are.
+  const single = [...deleted, ...added];
+  const all = [...single, ...changes.filter((change) => change.before && change.after)];
+  const described = new Map<string, Change>();
+  let bytes = 0;
+  let next = readSome(all, 0, contents, content);
+  for (let at = 0; at < all.length; at += limits.atOnce) {
+    bytes += await next;
+    if (bytes > limits.bytes) return null;
+    const end = at + limits.atOnce;
+    next = readSome(all, end, contents, content);
+    await Promise.resolve(); // the questions are sent before lines are counted: git and we work at the same time
+    if (at < single.length && end >= single.length) {
+      const [from, to] = [deleted.map(({ before }) => side(before)!), added.map(({ after }) => side(after)!)];
+      if (anySimilar(from, to)) return null;
+    }
+    for (const { path, before, after } of all.slice(at, end)) {
+      const change = describeOne(path, side(before), side(after));
+      if (!change) return null;
+      described.set(path, change);
+    }
   }
-  return out;
+  return changes.map(({ path }) => described.get(path)!);
 }
 
 const files: readonly number[] = [modes.file, modes.executable, modes.link];
 
-async function readAll(
-  oids: Set<string>,
-  content: (oid: string) => Promise<Buffer>,
-): Promise<Map<string, Buffer> | null> {
-  const out = new Map<string, Buffer>();
-  const all = [...oids];
-  let bytes = 0;
-  for (let at = 0; at < all.length; at += limits.atOnce) {
-    const some = all.slice(at, at + limits.atOnce);
-    const read = await Promise.all(some.map(content));
-    for (const [i, data] of read.entries()) {
-      out.set(some[i]!, data);
+/** Puts what some of the changes need into `contents`; how many bytes that were. */
+function readSome(
+  changes: TreeChange[],
+  from: number,
+  contents: Map<string, Buffer>,
+  content: Content,
+): Promise<number> {
+  const some = changes.slice(from, from + limits.atOnce).flatMap(({ before, after }) => [before, after]);
+  const oids = new Set(some.flatMap((leaf) => (leaf && !contents.has(leaf.oid) ? [leaf.oid] : [])));
+  const read = async (): Promise<number> => {
+    let bytes = 0;
+    const one = async (oid: string): Promise<void> => {
+      const data = await content(oid);
+      contents.set(oid, data);
       bytes += data.length;
-    }
-    if (bytes > limits.bytes) return null;
-  }
-  return out;
+    };
+    await Promise.all([...oids].map(one));
+    return bytes;
+  };
+  const reading = read();
+  reading.catch(() => undefined); // heard when its turn comes
+  return reading;
 }
 
 /** Links are renamed only as they are. */

@@ -61,13 +61,16 @@ function commonStart(a: Buffer, b: Buffer): number {
 /** Bytes of the whole lines after `start` that both end with. */
 function commonTail(a: Buffer, b: Buffer, start: number): number {
   const shorter = Math.min(a.length, b.length) - start;
-  const fromEnd = (data: Buffer, n: number): number | undefined => data[data.length - 1 - n];
+  const [endA, endB] = [a.length, b.length];
   let tail = 0;
-  while (tail < shorter && fromEnd(a, tail) === fromEnd(b, tail)) tail += 1;
-  const beginsLine = (data: Buffer): boolean => tail === data.length - start || fromEnd(data, tail) === 10;
+  const equal = (from: number, to: number): boolean =>
+    a.compare(b, endB - to, endB - from, endA - to, endA - from) === 0;
+  while (tail + chunk <= shorter && equal(tail, tail + chunk)) tail += chunk;
+  while (tail < shorter && a[endA - 1 - tail] === b[endB - 1 - tail]) tail += 1;
+  const beginsLine = (data: Buffer): boolean => tail === data.length - start || data[data.length - 1 - tail] === 10;
   if (tail === 0 || (beginsLine(a) && beginsLine(b))) return tail;
-  const next = a.indexOf(10, a.length - tail);
-  return next < 0 ? 0 : a.length - next - 1;
+  const next = a.indexOf(10, endA - tail);
+  return next < 0 ? 0 : endA - next - 1;
 }
 
 /** One character for one byte: nothing is lost, and equal lines are equal strings. */

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import * as zlib from 'node:zlib';
 import { promisify } from 'node:util';
 import type { ObjectType } from './object-reader';
+import type { RecentContents } from './recent-contents';
 
 export type HashName = 'sha1' | 'sha256';
 
@@ -33,6 +34,8 @@ export class PackWriter {
     private readonly objectsDir: string,
     readonly algorithm: HashName,
     private readonly limits = { objects: 5000, bytes: 48 << 20 },
+    /** Told of every content. */
+    private readonly recent: RecentContents | null = null,
   ) {}
 
   /** The object's id at once; it is in the store after `flush`. */
@@ -40,6 +43,7 @@ export class PackWriter {
     if (!this.entries.has(oid)) {
       this.held += data.length;
       this.entries.set(oid, this.encode(type, data, oid));
+      if (type === 'blob') this.recent?.add(oid, data);
     }
     return oid;
   }

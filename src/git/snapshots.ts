@@ -67,6 +67,8 @@ interface AlsoRead {
 
 /** So many files or bytes may be read again at each scan before the scanner's index is caught up. */
 const lagLimit = { files: 64, bytes: 4 << 20 };
+/** So many are as dear to read again as the index is to catch up. */
+const muchLag = { files: 1000, bytes: 16 << 20 };
 
 /** The two lanes: `scan` looks at everything, `paths` at what is known to be named. */
 export class Snapshots {
@@ -137,8 +139,8 @@ export class Snapshots {
     const forcedBefore = new Set([...(base?.forced ?? []), ...named, ...(also.brought ?? [])]);
     const seen = new Set([...found.added, ...found.changed, ...found.deleted]);
     const ignored = await this.trackedAbsent(found, repo, rules);
-    // The index knows nothing of ignored files that it never had, but those of the last snapshot are still the workspace's.
-    if (base) ignored.push(...(await this.pathsIn(base.tree, found.base)));
+    // An index that was made anew, or has not caught up, does not have all of the last snapshot. What ignore rules hide of that by now is still the workspace's.
+    if (base && base.tree !== found.base) ignored.push(...(await this.pathsIn(base.tree, found.base)));
     const unnamed = ignored.filter((path) => exclusions.why(path) === null);
     const { passedOver, unreadable } = await this.sortOut(found);
     const candidates = new Set([...seen, ...passedOver, ...forcedBefore, ...unnamed]);
@@ -149,7 +151,9 @@ export class Snapshots {
       known: base && !first ? await this.known(base.tree, candidates) : undefined,
     });
     const from = found.base ?? this.trees.emptyTree;
-    const tree = first ? this.firstTree(read.leaves, writer) : await this.trees.update(from, read.leaves, writer);
+    const tree = first
+      ? this.firstTree(read.leaves, writer)
+      : await this.treeWith(from, read.leaves, base?.tree, writer);
     const emptyDirs = await this.folders.find(tree, { env: this.scanner.environment(), excludesFile, name: ignoring });
 
     const forced: string[] = [];
@@ -187,6 +191,23 @@ export class Snapshots {
     if (first) this.scanner.install(first.finish(this.scanner.mark(tree), found.nested), first.startedAt);
     this.last = first ? null : snapshot;
     return snapshot;
+  }
+
+  /** Where all that the scanner's index does not know is what the last look found, that look's tree is there already. */
+  private async treeWith(
+    from: string,
+    leaves: Map<string, Leaf | null>,
+    last: string | undefined,
+    writer: PackWriter,
+  ): Promise<string> {
+    if (last !== undefined && last !== from && leaves.size > 0) {
+      const same = await this.trees.isAll(leaves, from, last).catch((error: unknown) => {
+        if (CheckpointsError.is(error, 'store-broken')) return false; // what is lost cannot be compared
+        throw error;
+      });
+      if (same) return last;
+    }
+    return this.trees.update(from, leaves, writer, last);
   }
 
   private firstTree(leaves: Map<string, Leaf | null>, writer: PackWriter): string {
@@ -333,13 +354,18 @@ export class Snapshots {
     return gitFacet(head, incomparable || committed === null ? await isDirty(this.root) : true);
   }
 
+  /** What the scanner's index has to catch up with: null where it is little, `much` where the next scan must not go without. */
+  lagging({ lag }: Snapshot): 'some' | 'much' | null {
+    if (!lag || !(lag.must || exceeds(lag, lagLimit))) return null;
+    return lag.must || exceeds(lag, muchLag) ? 'much' : 'some';
+  }
+
   /** Lets the scanner's index catch up, after the checkpoint is safe. Its failure costs time, not truth. */
   async settle(snapshot: Snapshot, options: { fully?: boolean } = {}): Promise<void> {
     const { lag } = snapshot;
     // Another scan took the index further meanwhile.
     if (!lag || this.last !== snapshot) return;
-    const much = lag.changes.size >= lagLimit.files || lag.bytes >= lagLimit.bytes;
-    if (!lag.must && !(much || (options.fully && lag.changes.size > 0))) return;
+    if (this.lagging(snapshot) === null && !(options.fully && lag.changes.size > 0)) return;
     this.last = null;
     await this.scanner.absorb(lag.base, snapshot.tree, lag.changes, (tree) => this.trees.entries(tree));
     this.last = { ...snapshot, lag: { base: snapshot.tree, changes: new Map(), bytes: 0, must: false } };
@@ -400,6 +426,9 @@ function lagOf(found: ScanOutput, read: ReadResult, must: boolean): Lag {
   const changes = new Map([...read.leaves].filter(([path, leaf]) => leaf !== null || indexed.has(path)));
   return { base: found.base!, changes, bytes: read.bytes, must };
 }
+
+const exceeds = ({ changes, bytes }: Lag, limit: typeof lagLimit): boolean =>
+  changes.size >= limit.files || bytes >= limit.bytes;
 
 function leafCount(leaves: Map<string, Leaf | null>): number {
   let count = 0;

@@ -39,11 +39,13 @@ import { consolidate, hasManyPacks } from './packing';
 import { PackReader } from './pack-reader';
 import { hashObject, PackWriter } from './pack-writer';
 import { fsPath } from './path-bytes';
+import { RecentContents } from './recent-contents';
 import { checkpointMessage, encodeCommit } from './records';
 import { refusals } from './refusals';
 import { isMissing, Refs } from './refs';
 import { runGit, safeFlags, storeEnv } from './run';
 import { Safekeeping } from './secure';
+import { Settling } from './settling';
 import { Snapshots, type Snapshot } from './snapshots';
 import { SyncState } from './sync-state';
 import { readTidied, writeTidied } from './tidied';
@@ -65,13 +67,17 @@ export class GitStore implements SnapshotStore {
   readonly fetched: Fetched;
   readonly checkpoints: CheckpointRefs;
   readonly base: BaseRef;
+  private readonly recent = new RecentContents();
   private readonly snapshots: Snapshots;
   private readonly safekeeping: Safekeeping;
   private readonly left: LeftOut;
   private queue: Promise<unknown> = Promise.resolve();
   private chores: Promise<unknown> = Promise.resolve();
-  /** The scanner's index catching up; scans wait for it, the fast lane does not. */
-  private settling: Promise<void> = Promise.resolve();
+  /** The fast lane does not wait for it. */
+  private readonly settling = new Settling((error) => {
+    if (!CheckpointsError.is(error, 'busy') && !CheckpointsError.is(error, 'cancelled'))
+      this.log(`the scanner's index was not caught up: ${String(error)}`);
+  });
   private settlingWaits = new AbortController();
 
   constructor(
@@ -107,7 +113,7 @@ export class GitStore implements SnapshotStore {
   }
 
   newWriter(): PackWriter {
-    return new PackWriter(this.layout.objects, this.file.objectFormat);
+    return new PackWriter(this.layout.objects, this.file.objectFormat, undefined, this.recent);
   }
 
   /** One capture at a time in a process; between processes the base decides. */
@@ -168,16 +174,13 @@ export class GitStore implements SnapshotStore {
     if (base && exclusive && target !== undefined) this.safekeeping.begin(base.tree, target);
   }
 
-  /** After the answer is given, before the next scan: they share the scanner. */
   private settleLater(snapshot: Snapshot | null, waitMs = 0): void {
-    if (!snapshot) return;
+    const lag = snapshot && this.snapshots.lagging(snapshot);
+    if (!lag) return;
     const { signal } = this.settlingWaits;
     // Somebody else's restore or clean-up is more important: the next scan brings another chance.
     const settle = (): Promise<void> => this.sharing('settle', waitMs, signal, () => this.snapshots.settle(snapshot));
-    this.settling = this.settling.then(settle).catch((error: unknown) => {
-      if (!CheckpointsError.is(error, 'busy') && !CheckpointsError.is(error, 'cancelled'))
-        this.log(`the scanner's index was not caught up: ${String(error)}`);
-    });
+    this.settling.later(settle, lag === 'much');
   }
 
   /** The scanner is free. Whoever holds the exclusive lease does not wait for those who wait for it. */
@@ -186,7 +189,7 @@ export class GitStore implements SnapshotStore {
       this.settlingWaits.abort();
       this.settlingWaits = new AbortController();
     }
-    await this.settling;
+    await this.settling.free();
   }
 
   /** A restore wrote these files: the scanner need not read them again. Done when the restore's lease is given back. */
@@ -305,8 +308,8 @@ export class GitStore implements SnapshotStore {
     options: { paths?: string[]; patch?: boolean } = {},
   ): Promise<{ changes: Change[]; patch?: string }> {
     const left = from || this.trees.emptyTree; // no tree: before the first checkpoint
-    const sources = { gitDir: this.layout.gitDir, trees: this.trees, content: (oid: string) => this.reader.blob(oid) };
-    return describeChanges(sources, left, to, options);
+    const content = (oid: string): Buffer | Promise<Buffer> => this.recent.get(oid) ?? this.reader.blob(oid);
+    return describeChanges({ gitDir: this.layout.gitDir, trees: this.trees, content }, left, to, options);
   }
 
   lookup(tree: string, path: string): Promise<FileVersion | null> {
@@ -480,7 +483,7 @@ export class GitStore implements SnapshotStore {
   async close(): Promise<void> {
     await this.queue.catch(() => undefined);
     this.settlingWaits.abort();
-    await this.settling;
+    await this.settling.finished();
     await this.chores;
     this.reader.close();
     this.snapshots.close();

@@ -131,6 +131,39 @@ describe('without a git process', () => {
     expect(here).toEqual(await byGit(workspace.folder, one!, two!));
   });
 
+  for (const format of ['sha1', 'sha256'])
+    it(`contents come from git or from memory, and the answer is the same (${format})`, async () => {
+      const box = sandbox({ git: false });
+      box.git('init', '-q', '-b', 'main', `--object-format=${format}`);
+      const below = numbers(17);
+      const write = (i: number, lines: string[]): void => {
+        const joined = lines.join(i % 4 === 0 ? '\r\n' : '\n');
+        box.write(`many/${i % 10}/f${i}`, i % 5 === 0 ? joined : `${joined}\n`);
+      };
+      const lines = someLines(below, 80, 30);
+      // Much alike: git keeps them as deltas of each other.
+      for (let i = 0; i < 120; i++) write(i, edited(below, lines, 6));
+      box.write('picture', Buffer.from([1, 2, 0, 3]));
+      box.write('gone', 'one\n');
+      box.git('add', '-A');
+      box.git('commit', '-qm', 'one');
+      box.git('gc', '-q');
+      const workspace = await box.open();
+      await workspace.create({ name: 'one' });
+      for (let i = 0; i < 100; i++) write(i, edited(below, lines, 9));
+      box.write('picture', Buffer.from([1, 2, 0, 4]));
+      box.write('come', Buffer.alloc(600_000, 'too large to be remembered\n'));
+      rmSync(join(box.root, 'gone'));
+      await workspace.create({ name: 'two' });
+      const [one, two] = await Promise.all(
+        ['one', 'two'].map(async (name) => (await workspace.resolve(name)).files.tree),
+      );
+      const wanted = await byGit(workspace.folder, one!, two!);
+      expect(wanted.length).toBe(103);
+      expect((await workspace.diff('one', 'two')).changes).toEqual(wanted);
+      expect((await (await box.open()).diff('one', 'two')).changes).toEqual(wanted);
+    });
+
   it('a filter by a name that is no UTF-8 finds that file alone, here and by git', async () => {
     const box = sandbox();
     box.sh("printf 1 > $'caf\\xe9.txt'; printf 1 > cafe.txt; mkdir $'d\\xe9'; printf 1 > $'d\\xe9/in'; printf 1 > '*'");

@@ -99,10 +99,10 @@ export function registerCheckpointCommands(program: Command, select: Select): vo
       }
       return {
         json: { checkpoints },
-        text: () => {
+        text: async () => {
           if (checkpoints.length === 0) return 'No checkpoints.\n';
           if (!cut || checkpoints.length <= terminalLimit) return checkpointTable(checkpoints, output);
-          return `${checkpointTable(checkpoints.slice(0, terminalLimit), output)}There are more: --limit N\n`;
+          return `${await checkpointTable(checkpoints.slice(0, terminalLimit), output)}There are more: --limit N\n`;
         },
       };
     },
@@ -118,7 +118,7 @@ export function registerCheckpointCommands(program: Command, select: Select): vo
       const changes = await workspace.changes(checkpoint.id);
       return {
         json: { checkpoint, changes },
-        text: (output) => `${checkpointDetails(checkpoint, output)}\n${changeTable(changes, output)}`,
+        text: async (output) => `${checkpointDetails(checkpoint, output)}\n${await changeTable(changes, output)}`,
       };
     },
   });

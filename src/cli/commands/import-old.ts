@@ -8,7 +8,6 @@ import type { Offer } from '../../imports/offers';
 import type { ImportNeeds } from '../../imports/run';
 import type { Invocation, Opened, Reply } from '../command';
 import type { Output } from '../output';
-import { table } from '../table';
 import { when } from '../views/checkpoint';
 import { plural } from '../views/plural';
 import { visible } from '../visible';
@@ -94,7 +93,8 @@ async function importSessions(
   }
 }
 
-function reportView({ imported, skipped, problems, dryRun }: ImportReport, output: Output): string {
+async function reportView({ imported, skipped, problems, dryRun }: ImportReport, output: Output): Promise<string> {
+  const { table } = await import('../table');
   const { style } = output;
   const rows = imported.map(({ id, title, createdAt }) => [when(createdAt), id, title]);
   const head = [

@@ -4,7 +4,6 @@ import { clearOriginals, findOriginals, type Original } from '../../core/origina
 import type { PlanOptions, WorkspaceApi } from '../../core/api';
 import { define, type Invocation, type Select } from '../command';
 import type { Output } from '../output';
-import { table } from '../table';
 import { paintPatch } from '../views/changes';
 import { when } from '../views/checkpoint';
 import { plural } from '../views/plural';
@@ -107,8 +106,9 @@ async function originalOf(
   return found;
 }
 
-function originalsTable(originals: Original[], output: Output): string {
+async function originalsTable(originals: Original[], output: Output): Promise<string> {
   if (originals.length === 0) return 'No file was changed.\n';
+  const { table } = await import('../table');
   return table(
     [
       { header: 'SAVED', style: output.style.dim },

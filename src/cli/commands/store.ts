@@ -5,7 +5,6 @@ import type { RecoveryReport } from '../../core/ports';
 import { recoverySentence } from '../sentences';
 import { define, type Select } from '../command';
 import type { Output } from '../output';
-import { table } from '../table';
 import { oldDataNote } from './import-old';
 import { size } from '../views/size';
 import { plural } from '../views/plural';
@@ -75,7 +74,8 @@ function interrupted(recovered: RecoveryReport): Problem {
   return { reason: 'restore-interrupted', message: recoverySentence(recovered), repaired: true };
 }
 
-function statsView(stats: Stats, output: Output): string {
+async function statsView(stats: Stats, output: Output): Promise<string> {
+  const { table } = await import('../table');
   const { style } = output;
   const rows: Array<[string, string]> = [
     ['checkpoints', String(stats.checkpoints)],

@@ -2,7 +2,6 @@ import type { BackupReport, BackupStatus, RestorePreview, SessionRestoreReport, 
 import { globalConfigPath } from '../../core/config';
 import type { Output } from '../output';
 import { backupWaysOut } from '../sentences';
-import { table } from '../table';
 import { visible } from '../visible';
 import { when } from './checkpoint';
 import { plural } from './plural';
@@ -55,7 +54,8 @@ export function statusView(status: BackupStatus, { style }: Output): string {
     : lines;
 }
 
-export function previewView({ path, sessions, unreadable }: RestorePreview, output: Output): string {
+export async function previewView({ path, sessions, unreadable }: RestorePreview, output: Output): Promise<string> {
+  const { table } = await import('../table');
   const { style } = output;
   const rows = sessions.map(({ id, state, deleted, versions, projectId, title }) => [
     id,

@@ -1,7 +1,6 @@
 import type { Change } from '../../core/model';
 import type { Output } from '../output';
 import type { Style } from '../style';
-import { table } from '../table';
 import { visible } from '../visible';
 
 const letters: Record<Change['status'], string> = {
@@ -12,7 +11,8 @@ const letters: Record<Change['status'], string> = {
   renamed: 'R',
 };
 
-export function changeTable(changes: Change[], output: Output): string {
+export async function changeTable(changes: Change[], output: Output): Promise<string> {
+  const { table } = await import('../table');
   if (changes.length === 0) return 'No changes.\n';
   const { style } = output;
   const additions = changes.reduce((sum, change) => sum + change.additions, 0);

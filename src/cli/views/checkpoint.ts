@@ -1,6 +1,6 @@
 import type { Checkpoint } from '../../core/model';
 import type { Output } from '../output';
-import { type Column, table } from '../table';
+import type { Column } from '../table';
 import { firstLine, visible } from '../visible';
 import { plural } from './plural';
 
@@ -19,7 +19,8 @@ export function counts({ added, modified, deleted }: { added: number; modified: 
 }
 
 /** At a terminal, room for the title: today's date says nothing, and nor does a column that is empty all the way down. */
-export function checkpointTable(checkpoints: Checkpoint[], output: Output, now = new Date()): string {
+export async function checkpointTable(checkpoints: Checkpoint[], output: Output, now = new Date()): Promise<string> {
+  const { table } = await import('../table');
   const { style, width, isTerminal } = output;
   const today = when(now.toISOString()).slice(0, 10);
   const time = (iso: string): string => {

@@ -1,7 +1,6 @@
 import type { TaskState } from '../../core/model';
 import type { TaskSnapshot } from '../../core/task-service';
 import type { Output } from '../output';
-import { table } from '../table';
 import { visible } from '../visible';
 import { when } from './checkpoint';
 
@@ -26,7 +25,8 @@ export function taskView(task: TaskState | null, { style }: Output): string {
   return lines.join('') || 'An empty task.\n';
 }
 
-export function historyTable(history: TaskSnapshot[], output: Output): string {
+export async function historyTable(history: TaskSnapshot[], output: Output): Promise<string> {
+  const { table } = await import('../table');
   return table(
     [
       { header: 'ID', style: output.style.cyan },
