@@ -18,8 +18,6 @@ const read = (name: string): unknown => JSON.parse(readFileSync(new URL(`../../.
 
 interface Setting {
   default: unknown;
-  enum?: string[];
-  markdownEnumDescriptions?: string[];
   scope: string;
   enum?: string[];
   markdownEnumDescriptions?: string[];
@@ -96,13 +94,6 @@ describe('package.json and the code', () => {
     const keys = Object.keys(manifest.contributes.configuration.properties);
     expect(sorted(keys)).toEqual(sorted(Object.values(settings).map((key) => `${section}.${key}`)));
     expect(sorted(Object.values(settings))).toEqual(sorted(Object.keys(defaults)));
-  });
-
-  it('say what each value of a choice means', () => {
-    const choices = Object.entries(manifest.contributes.configuration.properties).filter(([, { enum: one }]) => one);
-    expect(choices.length).toBeGreaterThan(1);
-    for (const [key, { enum: values, markdownEnumDescriptions: words }] of choices)
-      expect([key, words?.length]).toEqual([key, values?.length]);
   });
 
   it('keep to machine scope what names a program, a server or a place', () => {
