@@ -67,6 +67,8 @@ describe('tree', () => {
   it('shows other people’s text as it is, broken between words', () => {
     const { value } = appendPlain(new vscode.MarkdownString('**By:** '), 'a *b*  [c](command:d)\n    1. <e>');
     assert.equal(value, '**By:** a \\*b\\* \\[c\\]\\(command:d\\)\n\n1\\. <e\\>');
+    const icons = new vscode.MarkdownString('', true);
+    assert.equal(appendPlain(icons, '$(trash)').value, new vscode.MarkdownString('', true).appendText('$(trash)').value);
   });
 
   it('shows the changed files as a list', async () => {
