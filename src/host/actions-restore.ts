@@ -50,7 +50,10 @@ export const redo = async (services: Services, argument: unknown): Promise<boole
   return root === undefined ? false : services.flow.redo(root);
 };
 
-export const revertTurn = async ({ workspaces, flow }: Services, argument: unknown): Promise<boolean> => {
+export const revertTurn = async (
+  { workspaces, flow }: Pick<Services, 'workspaces' | 'flow'>,
+  argument: unknown,
+): Promise<boolean> => {
   const target =
     isTreeNode(argument) || typeof argument === 'string'
       ? await targetOf(workspaces, argument, 'Revert This Turn')

@@ -4,14 +4,24 @@ import { join } from 'node:path';
 import * as vscode from 'vscode';
 import type { WorkspaceApi } from '../../src/core/api';
 import { CheckpointsError } from '../../src/core/errors';
+import { revertTurn } from '../../src/host/actions-restore';
 import { commands } from '../../src/host/ids';
 import { activeRoot, openRoots, pickCheckpoint, pickRoot } from '../../src/host/picker';
+import type { Services } from '../../src/host/services';
 import { CheckpointTree } from '../../src/host/tree';
 import { failedFolders, viewState } from '../../src/host/view-state';
 import { Workspaces } from '../../src/host/workspaces';
 import { activate, answering, closeEditors, opener, project, read, run, second, withStore, write } from './helpers';
 
 const notes = join(second, 'notes.txt');
+
+const listedBy = (api: WorkspaceApi, list: WorkspaceApi['list']): WorkspaceApi =>
+  new Proxy(api, {
+    get: (target, key) => {
+      const value: unknown = key === 'list' ? list : Reflect.get(target, key);
+      return typeof value === 'function' ? (value.bind(target) as unknown) : value;
+    },
+  });
 
 describe('several folders', () => {
   before(activate);
@@ -69,17 +79,21 @@ describe('several folders', () => {
   });
 
   it('that have nothing to choose say how to have something', async () => {
-    const workspaces = new Workspaces(opener());
+    const open = opener();
+    const workspaces = new Workspaces(async (directory) => {
+      const opened = await open(directory);
+      return { ...opened, api: listedBy(opened.api, () => Promise.resolve([])) };
+    });
     await workspaces.update();
-    const none = () => false;
-    const [asked] = await answering([undefined], () => pickCheckpoint(workspaces, '', none));
+    const [asked] = await answering([undefined], () => pickCheckpoint(workspaces, ''));
     assert.equal(asked?.message, 'There is no checkpoint to choose yet.');
     assert.deepEqual(asked?.items, ['Create Checkpoint']);
     const [plain] = await answering([], () =>
-      pickCheckpoint(workspaces, '', none, { text: 'No checkpoint is pinned.' }),
+      pickCheckpoint(workspaces, '', () => true, { text: 'No checkpoint is pinned.' }),
     );
     assert.deepEqual([plain?.message, plain?.items], ['No checkpoint is pinned.', []]);
-    const [turns] = await answering([undefined], () => run(commands.revertTurn));
+    const flow = {} as Services['flow']; // with nothing to choose nothing is restored
+    const [turns] = await answering([undefined], () => revertTurn({ workspaces, flow }, undefined));
     assert.match(turns?.message ?? '', /^No turn of an agent is recorded yet/);
     assert.deepEqual(turns?.items, ['Install OpenCode Plugin']);
     await workspaces.close();
@@ -98,13 +112,7 @@ describe('several folders', () => {
         if (broken) throw new CheckpointsError('store-broken', 'Its objects are gone.');
         return opened.api.list(filter);
       };
-      const api = new Proxy(opened.api, {
-        get: (target, key) => {
-          const value: unknown = key === 'list' ? list : Reflect.get(target, key);
-          return typeof value === 'function' ? (value.bind(target) as unknown) : value;
-        },
-      });
-      return { ...opened, api };
+      return { ...opened, api: listedBy(opened.api, list) };
     });
     const errors: unknown[] = [];
     const tree = new CheckpointTree(workspaces, { asTree: false }, (error) => errors.push(error));
