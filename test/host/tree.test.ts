@@ -68,7 +68,10 @@ describe('tree', () => {
     const { value } = appendPlain(new vscode.MarkdownString('**By:** '), 'a *b*  [c](command:d)\n    1. <e>');
     assert.equal(value, '**By:** a \\*b\\* \\[c\\]\\(command:d\\)\n\n1\\. <e\\>');
     const icons = new vscode.MarkdownString('', true);
-    assert.equal(appendPlain(icons, '$(trash)').value, new vscode.MarkdownString('', true).appendText('$(trash)').value);
+    assert.equal(
+      appendPlain(icons, '$(trash)').value,
+      new vscode.MarkdownString('', true).appendText('$(trash)').value,
+    );
   });
 
   it('shows the changed files as a list', async () => {
