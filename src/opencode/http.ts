@@ -42,6 +42,8 @@ export interface Answer {
 }
 
 const defaultTimeoutMs = 30_000;
+/** More than one connection may have been kept. */
+const attempts = 3;
 
 /** Requests to one server. Every one of them has a time limit: OpenCode has been seen never to answer. */
 export class Http {
@@ -73,7 +75,7 @@ export class Http {
   async answer(method: string, path: string, options: RequestOptions = {}): Promise<Answer> {
     const limit = timeLimit(options.timeoutMs);
     try {
-      const response = await this.fetch(method, path, options, limit.signal);
+      const response = await this.reach(method, path, options, limit.signal);
       const text = await response.text();
       const json = isJson(response) && text !== '';
       return { status: response.status, body: json ? (JSON.parse(text) as unknown) : text, json };
@@ -98,6 +100,18 @@ export class Http {
       throw classify(error, this.endpoint, limit.signal, signal);
     } finally {
       limit.lift();
+    }
+  }
+
+  /** A connection that was kept open may lead to a server that is gone since, and another is in its place: what only reads is asked for anew. */
+  private async reach(method: string, path: string, options: RequestOptions, limit: AbortSignal): Promise<Response> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.fetch(method, path, options, limit);
+      } catch (error) {
+        const isOver = attempt === attempts || limit.aborted || options.signal?.aborted === true;
+        if (method !== 'GET' || isOver || !wasCut(error)) throw error;
+      }
     }
   }
 
@@ -129,6 +143,12 @@ function timeLimit(ms = defaultTimeoutMs): { signal: AbortSignal; lift: () => vo
   const controller = new AbortController();
   const timer = setTimeout(() => controller.abort(), ms);
   return { signal: controller.signal, lift: () => clearTimeout(timer) };
+}
+
+/** The connection was there, and ended before an answer began. */
+function wasCut(error: unknown): boolean {
+  const cause = error instanceof Error ? (error.cause as { code?: unknown } | undefined) : undefined;
+  return ['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'].includes(String(cause?.code));
 }
 
 function isJson(response: Response): boolean {

@@ -1,9 +1,10 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { endpoint } from '../../src/opencode/http';
+import { CheckpointsError } from '../../src/core/errors';
+import { endpoint, Http } from '../../src/opencode/http';
 import { probe, requireOpenCode } from '../../src/opencode/probe';
-import { startOpenCode, type OpenCode } from '../rig/opencode';
+import { startOpenCode, until, type OpenCode } from '../rig/opencode';
 import { generations } from './gateway-fixture';
 
 describe.each(generations)('probing %s', (generation) => {
@@ -150,5 +151,38 @@ describe('probing what is not OpenCode', () => {
       username: 'me',
       password: 's@fe',
     });
+  });
+
+  it('asks anew over another connection where one that was kept is cut, but changes nothing twice', async () => {
+    const used = new WeakSet<object>();
+    const cut: string[] = [];
+    // No OpenCode cuts a connection on demand; one that was restarted does it now and then.
+    const url = await listen((request, response) => {
+      if (used.has(request.socket)) {
+        cut.push(request.method ?? '');
+        return void request.socket.destroy();
+      }
+      used.add(request.socket);
+      json({ '/x': 'there' })(request, response);
+    });
+    const http = new Http(endpoint(url));
+    await until(
+      async () => {
+        expect(await http.json('GET', '/x')).toBe('there');
+        return cut.length > 0;
+      },
+      10_000,
+      () => 'no connection was kept',
+    );
+    await until(
+      () =>
+        http.json('POST', '/x').then(
+          () => false,
+          (error: unknown) => CheckpointsError.is(error, 'server-unreachable'),
+        ),
+      10_000,
+      () => 'no connection was kept',
+    );
+    expect(cut.filter((method) => method === 'POST')).toHaveLength(1);
   });
 });
