@@ -15,7 +15,8 @@ const mostSteps = 200;
 /** So often at least a line must occur on the other side to be set aside, and never more than this is asked. */
 const mostMatches = 1024;
 const nearby = 100;
-const chunk = 512;
+/** Bytes compared at once, then fewer and fewer: code that has not run yet is slow byte by byte. */
+const chunks = [4096, 512, 64, 8];
 
 export function isBinary(data: Buffer): boolean {
   const at = data.indexOf(0);
@@ -52,7 +53,8 @@ export function compareLines(before: Buffer, after: Buffer): LineCounts | null {
 function commonStart(a: Buffer, b: Buffer): number {
   const shorter = Math.min(a.length, b.length);
   let at = 0;
-  while (at + chunk <= shorter && a.compare(b, at, at + chunk, at, at + chunk) === 0) at += chunk;
+  for (const chunk of chunks)
+    while (at + chunk <= shorter && a.compare(b, at, at + chunk, at, at + chunk) === 0) at += chunk;
   while (at < shorter && a[at] === b[at]) at += 1;
   if (at === a.length && at === b.length) return at;
   return at === 0 ? 0 : a.lastIndexOf(10, at - 1) + 1;
@@ -65,7 +67,7 @@ function commonTail(a: Buffer, b: Buffer, start: number): number {
   let tail = 0;
   const equal = (from: number, to: number): boolean =>
     a.compare(b, endB - to, endB - from, endA - to, endA - from) === 0;
-  while (tail + chunk <= shorter && equal(tail, tail + chunk)) tail += chunk;
+  for (const chunk of chunks) while (tail + chunk <= shorter && equal(tail, tail + chunk)) tail += chunk;
   while (tail < shorter && a[endA - 1 - tail] === b[endB - 1 - tail]) tail += 1;
   const beginsLine = (data: Buffer): boolean => tail === data.length - start || data[data.length - 1 - tail] === 10;
   if (tail === 0 || (beginsLine(a) && beginsLine(b))) return tail;
