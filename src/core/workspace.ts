@@ -86,7 +86,18 @@ export class Workspace implements WorkspaceApi {
     this.restorer = new Restorer(store, task, conversation);
     const { history, activity, restorer } = this;
     const taskReplaced = async (): Promise<unknown> => task?.replaced?.(this);
-    this.goingBack = new GoingBack({ store, history, activity, restorer, task, conversation, taskReplaced, now });
+    const recover = (): Promise<unknown> => this.recover();
+    this.goingBack = new GoingBack({
+      store,
+      history,
+      activity,
+      restorer,
+      task,
+      conversation,
+      recover,
+      taskReplaced,
+      now,
+    });
     this.forks = new ForkRecovery(store, conversation);
     this.exchange =
       deps.sync?.({
