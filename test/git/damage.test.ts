@@ -250,6 +250,23 @@ describe('a damaged store', () => {
     expect(readdirSync(join(workspace.folder, 'damaged'))).toHaveLength(1);
   });
 
+  it.each([
+    ['empty', []],
+    ['with something in it', ['thing']],
+  ])('with a folder in place of index.db, %s: doctor finds it, and nothing of it is deleted', async (_, inside) => {
+    const { workspace } = await started();
+    const at = join(workspace.folder, 'index.db');
+    mkdirSync(at);
+    for (const name of inside) writeFileSync(join(at, name), 'mine');
+    expect(await workspace.doctor()).toMatchObject([{ reason: 'index-blocked', repaired: false }]);
+    expect(existsSync(at)).toBe(true);
+    expect(await workspace.doctor({ repair: true })).toMatchObject([{ reason: 'index-blocked', repaired: true }]);
+    expect([existsSync(at), await workspace.doctor()]).toEqual([false, []]);
+    const aside = join(workspace.folder, 'damaged');
+    const kept = existsSync(aside) ? readdirSync(aside).flatMap((name) => readdirSync(join(aside, name))) : [];
+    expect(kept).toEqual(inside);
+  });
+
   it('of a newer format is refused, not touched', async () => {
     const { box, workspace } = await started();
     const file = join(workspace.folder, 'workspace.json');
