@@ -33,6 +33,7 @@ import type { Layout, WorkspaceFile } from './layout';
 import { LeftOut } from './left-out';
 import { Leases, type Lease } from './leases';
 import { collect, storeSizes } from './maintenance';
+import { withRoom } from './make-room';
 import { mergeTexts } from './merge';
 import { ObjectReader } from './object-reader';
 import { consolidate, hasManyPacks } from './packing';
@@ -292,7 +293,11 @@ export class GitStore implements SnapshotStore {
     return this.sharing('update', 15_000, undefined, () => this.checkpoints.update(id, change));
   }
 
-  async remove(ids: CheckpointId[]): Promise<void> {
+  remove(ids: CheckpointId[]): Promise<void> {
+    return withRoom(this.layout, () => this.removeRefs(ids));
+  }
+
+  private async removeRefs(ids: CheckpointId[]): Promise<void> {
     const fetched = this.checkpoints.fetchedAmong(ids);
     if (fetched.length > 0) await this.sharing('delete', 15_000, undefined, () => this.fetched.remove(fetched));
     await this.checkpoints.removeOwn(ids);
@@ -449,7 +454,7 @@ export class GitStore implements SnapshotStore {
     waitMs: number,
     options: { yielding?: boolean; signal?: AbortSignal } = {},
   ): Promise<{ freedBytes: number; whole: boolean }> {
-    return collect(this, waitMs, options);
+    return withRoom(this.layout, () => collect(this, waitMs, options));
   }
 
   async pack(signal?: AbortSignal): Promise<boolean> {
