@@ -12,6 +12,7 @@ export class Output {
   readonly errorStyle: Style;
   private drawn = false;
   private broken = false;
+  private beside: Record<string, unknown> = {};
 
   constructor(
     private readonly stdout: Sink,
@@ -38,9 +39,14 @@ export class Output {
     return this.stdout.isTTY === true;
   }
 
+  /** What a program has to know whatever it asked for: a field of the one document, be it an answer or an error. */
+  alsoTell(field: Record<string, unknown>): void {
+    Object.assign(this.beside, field);
+  }
+
   /** Indented for eyes, one line for programs. */
-  document(value: unknown): void {
-    this.write(`${JSON.stringify(value, null, this.isTerminal ? 2 : 0)}\n`);
+  document(value: object): void {
+    this.write(`${JSON.stringify({ ...value, ...this.beside }, null, this.isTerminal ? 2 : 0)}\n`);
   }
 
   write(data: string | Uint8Array): void {
