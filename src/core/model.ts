@@ -161,6 +161,8 @@ export interface Change {
   additions: number;
   deletions: number;
   binary: boolean;
+  /** The store has lost its content, before or after: that it changed is known, what changed is not. */
+  damaged?: true;
 }
 
 export type PlanAction = 'write' | 'delete' | 'keep' | 'skip';

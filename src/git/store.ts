@@ -45,7 +45,7 @@ import { checkpointMessage, encodeCommit } from './records';
 import { refusals } from './refusals';
 import { isMissing, Refs } from './refs';
 import { runGit, safeFlags, storeEnv } from './run';
-import { Safekeeping } from './secure';
+import { Safekeeping, unsound } from './secure';
 import { Settling } from './settling';
 import { Snapshots, type Snapshot } from './snapshots';
 import { SyncState } from './sync-state';
@@ -314,7 +314,9 @@ export class GitStore implements SnapshotStore {
   ): Promise<{ changes: Change[]; patch?: string }> {
     const left = from || this.trees.emptyTree; // no tree: before the first checkpoint
     const content = (oid: string): Buffer | Promise<Buffer> => this.recent.get(oid) ?? this.reader.blob(oid);
-    return describeChanges({ gitDir: this.layout.gitDir, trees: this.trees, content }, left, to, options);
+    const unsoundAmong = (oids: string[]): Promise<Set<string>> => unsound(this.reader, oids, this.file.objectFormat);
+    const sources = { gitDir: this.layout.gitDir, trees: this.trees, content, unsound: unsoundAmong };
+    return describeChanges(sources, left, to, options);
   }
 
   lookup(tree: string, path: string): Promise<FileVersion | null> {

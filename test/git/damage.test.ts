@@ -15,6 +15,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { CheckpointsError } from '../../src/core/errors';
 import type { Workspace } from '../../src/core/workspace';
+import { hashObject } from '../../src/git/pack-writer';
 import { picture, sandbox, type Sandbox } from './rig';
 import { worker } from './worker';
 
@@ -149,6 +150,50 @@ describe('a damaged store', () => {
     expect(await reasonOf(again.restore('lossy'))).toBe('store-broken');
     expect(readFileSync(join(box.root, 'lost.txt'), 'utf8')).toBe(before);
     expect(existsSync(join(again.folder, 'journal.json'))).toBe(false);
+  });
+
+  it.each([
+    ['missing', (path: string) => rmSync(path)],
+    ['damaged', (path: string) => writeFileSync(path, 'no object')],
+  ])('with the content of one file %s: what changed in the others is told', async (_, harm) => {
+    const { box, workspace, gitDir } = await started();
+    for (const name of ['lost.txt', 'told.txt', 'gone.txt', '*.txt']) box.write(name, `${name}\nfirst\n`);
+    box.write('moved.txt', 'these lines\nwill stand\nelsewhere\n');
+    await workspace.create({ name: 'before' });
+    for (const name of ['lost.txt', 'told.txt', '*.txt']) box.write(name, `${name}\nsecond\nthird\n`);
+    box.sh('rm gone.txt && mv moved.txt elsewhere.txt');
+    const { id } = await workspace.create({ name: 'after' });
+    await workspace.close();
+    const oid = hashObject('blob', Buffer.from('lost.txt\nfirst\n'), 'sha1');
+    execFileSync('bash', [
+      '-ec',
+      'cd "$1/objects/pack" && for p in *.pack; do mv "$p" "$1/x.pack"; rm -f "${p%.pack}.idx"; git --git-dir="$1" unpack-objects -q < "$1/x.pack"; done; chmod -R u+w "$1/objects"',
+      '-',
+      gitDir,
+    ]);
+    harm(join(gitDir, 'objects', oid.slice(0, 2), oid.slice(2)));
+    const again = await box.open();
+    const counts = { additions: 2, deletions: 1, binary: false };
+    const none = { additions: 0, deletions: 0, binary: false };
+    const expected = [
+      { path: '*.txt', status: 'modified', ...counts },
+      { path: 'elsewhere.txt', from: 'moved.txt', status: 'renamed', ...none },
+      { path: 'gone.txt', status: 'deleted', additions: 0, deletions: 2, binary: false },
+      { path: 'lost.txt', status: 'modified', ...none, damaged: true },
+      { path: 'told.txt', status: 'modified', ...counts },
+    ];
+    expect(await again.changes(id)).toEqual(expected);
+    const { changes, patch } = await again.diff('before', 'after', { patch: true });
+    expect(changes).toEqual(expected);
+    expect([
+      patch!.includes('told.txt'),
+      patch!.includes('rename to elsewhere.txt'),
+      patch!.includes('lost.txt'),
+    ]).toEqual([true, true, false]);
+    expect((await again.diff('before', undefined, { paths: ['told.txt', 'lost.txt'] })).changes).toEqual(
+      expected.slice(3),
+    );
+    expect((await again.diff('before', 'after', { paths: ['told.txt'] })).changes).toEqual(expected.slice(4));
   });
 
   it('with damaged bytes: a restore saves what it overwrites once more, so that undo has it', async () => {
