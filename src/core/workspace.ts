@@ -30,6 +30,7 @@ import { statistics } from './statistics';
 import type { SyncService } from './sync';
 import { cleanName } from './titles';
 import { turnKey } from './turns';
+import { removeAll } from './uncertainty';
 
 export interface WorkspaceDependencies {
   store: SnapshotStore;
@@ -331,7 +332,7 @@ export class Workspace implements WorkspaceApi {
   }
 
   private async removeIds(ids: CheckpointId[]): Promise<CheckpointId[]> {
-    await this.store.remove(ids);
+    await removeAll(this.store, ids);
     if (ids.length > 0) this.store.markTidied({ garbage: true });
     if (ids.length > 0) this.activity.announce('deleted', ids);
     return ids;
