@@ -8,7 +8,7 @@ import type { Output } from './output';
 
 /** What a command has to say, once for programs and once for people. */
 export interface Reply {
-  json: unknown;
+  json: object;
   text: (output: Output) => string | Uint8Array | Promise<string | Uint8Array>;
   /** 1 when something is wrong although the command could answer. */
   exitCode?: 0 | 1;

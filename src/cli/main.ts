@@ -48,8 +48,12 @@ function report(output: Output, { reason, message, wayOut }: Complaint): void {
 }
 
 async function finish(output: Output, code: number): Promise<number> {
+  const failure = await output.flush();
+  if (failure === null) return code;
+  // What the command did is done. Who reads half of a file must not take it for all of it.
+  output.note(`${output.errorStyle.red('error:')} The output could not be written: ${failure.message}.`);
   await output.flush();
-  return code;
+  return code === exitCodes.done ? exitCodes.failed : code;
 }
 
 // Nothing is left that could go on, and the command has not come to its end: that must not pass for success.

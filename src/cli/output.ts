@@ -12,6 +12,8 @@ export class Output {
   readonly errorStyle: Style;
   private drawn = false;
   private broken = false;
+  private failure: Error | null = null;
+  private beside: Record<string, unknown> = {};
 
   constructor(
     private readonly stdout: Sink,
@@ -24,8 +26,9 @@ export class Output {
     // `... | head` closes the pipe. What the command does to the workspace goes on to its end; only the talking stops.
     for (const sink of [stdout, stderr])
       sink.on('error', (error: NodeJS.ErrnoException) => {
-        if (error.code !== 'EPIPE' && error.code !== 'EIO') throw error;
-        if (sink === stdout) this.broken = true;
+        if (sink !== stdout) return; // there is nowhere left to say it
+        this.broken = true;
+        if (error.code !== 'EPIPE' && error.code !== 'EIO') this.failure = error;
       });
   }
 
@@ -38,9 +41,14 @@ export class Output {
     return this.stdout.isTTY === true;
   }
 
+  /** What a program has to know whatever it asked for: a field of the one document, be it an answer or an error. */
+  alsoTell(field: Record<string, unknown>): void {
+    Object.assign(this.beside, field);
+  }
+
   /** Indented for eyes, one line for programs. */
-  document(value: unknown): void {
-    this.write(`${JSON.stringify(value, null, this.isTerminal ? 2 : 0)}\n`);
+  document(value: object): void {
+    this.write(`${JSON.stringify({ ...value, ...this.beside }, null, this.isTerminal ? 2 : 0)}\n`);
   }
 
   write(data: string | Uint8Array): void {
@@ -67,8 +75,8 @@ export class Output {
     this.drawn = false;
   }
 
-  /** Resolves when everything written has left this process. */
-  async flush(): Promise<void> {
+  /** Resolves when everything written has left this process: to why it could not, a full disk for instance, where nobody closed it. */
+  async flush(): Promise<Error | null> {
     await Promise.all(
       [this.stdout, this.stderr].map(
         (sink) =>
@@ -78,5 +86,8 @@ export class Output {
           }),
       ),
     );
+    // A file is written at once, and what went wrong is told afterwards.
+    await new Promise((told) => setImmediate(told));
+    return this.failure;
   }
 }

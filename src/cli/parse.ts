@@ -16,7 +16,7 @@ import { registerTaskCommands } from './commands/task';
 import { addGlobals, helpOption } from './globals';
 import { UsageError } from './usage';
 
-export type Parsed = { kind: 'run'; selection: Selection } | { kind: 'answer'; json: unknown; text: string };
+export type Parsed = { kind: 'run'; selection: Selection } | { kind: 'answer'; json: object; text: string };
 
 const intro = `Checkpoints of a workspace: its files, and what an OpenCode session and its task were at that moment.
 

@@ -1,5 +1,6 @@
 import { text as readText } from 'node:stream/consumers';
 import type { WorkspaceApi } from '../core/api';
+import type { RecoveryReport } from '../core/ports';
 import type { SessionGateway } from '../core/sessions';
 import { CheckpointsError } from '../core/errors';
 import { ask } from './ask';
@@ -47,10 +48,16 @@ class Running implements Invocation {
   async openAll(needs: OpenNeeds = {}): Promise<Opened> {
     const opened = await openFor(this.globals, needs, (folder, root) => this.connect(folder, root));
     this.opened.push(opened.workspace);
-    if (opened.recovered && !this.globals.json) this.output.note(recoverySentence(opened.recovered));
+    if (opened.recovered) this.tellRecovered(opened.recovered);
     // For programs, too: what should have been left out may be captured now.
     if (!needs.examines) for (const { message } of opened.workspace.configProblems()) this.warn(message);
     return opened;
+  }
+
+  /** Files may have changed without anybody's asking: people and programs hear of it, whatever the command is about. */
+  private tellRecovered(recovered: RecoveryReport): void {
+    if (this.globals.json) this.output.alsoTell({ recovered });
+    else this.output.note(recoverySentence(recovered));
   }
 
   private warn(message: string): void {

@@ -20,7 +20,7 @@ export const waysOut: Record<CliReason, string> = {
   'workspace-readonly':
     'Nothing was changed. Look at the permissions of the folder, and whether its volume can be written.',
   'disk-full':
-    'Free some space on that disk, then try again. `opencode-checkpoints stats` tells what the checkpoints take.',
+    'Free some space on that disk, then try again. `opencode-checkpoints stats` tells what the checkpoints take, `delete` and `prune` give it back, on a full disk, too.',
   busy: 'Another process is working on this workspace. Try again when it is done.',
   timeout: 'Try again when the machine is less busy.',
   cancelled: '`opencode-checkpoints list` shows the present state.',

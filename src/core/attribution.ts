@@ -234,7 +234,7 @@ function isUnsure(interval: Interval, path: string): boolean {
   const { running, end } = interval;
   const last = running.map((one) => causesOf(interval, one).at(-1));
   const runsCommand = last.some((cause) => cause?.paths.length === 0);
-  if (end?.files.uncertain?.includes(path)) return !runsCommand;
+  if (end?.files.lane !== 'paths' && end?.files.uncertain?.includes(path)) return !runsCommand;
   const mayChangeAny = runsCommand || last.includes(undefined);
   return (running.length > 1 || end === null) && !mayChangeAny;
 }

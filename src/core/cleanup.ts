@@ -4,6 +4,7 @@ import { CheckpointsError } from './errors';
 import type { Checkpoint, CheckpointId } from './model';
 import type { SnapshotStore } from './ports';
 import { overSize, thin } from './retention';
+import { removeAll } from './uncertainty';
 
 const patienceMs = 30_000;
 /** How often a store is looked after without being asked. */
@@ -35,14 +36,14 @@ export class Cleanup {
     const local = all.filter(isOwn);
     const deleted = this.outlived(local);
     try {
-      await this.store.remove(deleted);
+      await removeAll(this.store, deleted);
       let { freedBytes, whole } = await this.store.collect(patienceMs);
       // What could not be freed for want of room says nothing about what is left.
       while (whole) {
         const bytes = this.store.sizes().bytes - (await this.fetchedBytes(without(all, deleted)));
         const more = this.tooMuch(without(local, deleted), bytes);
         if (more.length === 0) break;
-        await this.store.remove(more);
+        await removeAll(this.store, more);
         deleted.push(...more);
         const again = await this.store.collect(patienceMs);
         freedBytes += again.freedBytes;
@@ -96,7 +97,7 @@ export class Cleanup {
     const deleted = this.outlived(local);
     const bytes = this.store.sizes().bytes - (await this.fetchedBytes(without(all, deleted)));
     deleted.push(...this.tooMuch(without(local, deleted), bytes));
-    await this.store.remove(deleted);
+    await removeAll(this.store, deleted);
     if (deleted.length > 0) {
       this.store.markTidied({ garbage: true });
       this.deps.onPruned(deleted);

@@ -28,6 +28,8 @@ export interface GoingBackParts {
   restorer: Restorer;
   task: TaskPort | null;
   conversation: ConversationPort | null;
+  /** Finishes what another process left when it died: this one may have been open for days. */
+  recover(): Promise<unknown>;
   /** The task was replaced, and the restore is over. */
   taskReplaced(): Promise<unknown>;
   now(): number;
@@ -108,6 +110,7 @@ export class GoingBack {
     const { operation, target } = job;
     const doing = operation === 'revert-turn' ? 'Reverting' : 'Restoring';
     return this.parts.activity.during(operation, `${doing} ${named.title}`, async () => {
+      await this.parts.recover();
       const task = (await this.parts.task?.read()) ?? null;
       if (this.parts.conversation) job.options.onProgress?.({ done: 0, total: 0, part: 'asking' });
       const session = await unlessCancelled(this.sessionNow(target), job.options.signal);

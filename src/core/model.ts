@@ -63,7 +63,7 @@ export interface FilesFacet {
   emptyDirs: string[];
   /** The patterns of the settings that were in force, where there were any. */
   exclude?: string[];
-  /** Paths a scan found changed though nobody had named them since the scan before. */
+  /** Paths a scan found changed though nobody had named them since the scan before; on a point of the fast lane, what the deleted scan after it had there. */
   uncertain?: string[];
   /** Calls of turns under way, in their order, each with the changes that it was the last to name; and commands, where nobody named one. */
   calls?: Call[];
@@ -161,6 +161,8 @@ export interface Change {
   additions: number;
   deletions: number;
   binary: boolean;
+  /** The store has lost its content, before or after: that it changed is known, what changed is not. */
+  damaged?: true;
 }
 
 export type PlanAction = 'write' | 'delete' | 'keep' | 'skip';

@@ -18,6 +18,7 @@ import type {
 import { covering, isMassDelete, planFiles, planFolders, planUnread, type FolderPlan } from './plan';
 import type { CaptureFacts, FileChange, RecoveryReport, SnapshotStore } from './ports';
 import { asSentence } from './text';
+import { uncertainAt } from './uncertainty';
 
 /** How many of the newest checkpoints are asked who changed a path last. */
 const attributionWindow = 200;
@@ -249,16 +250,11 @@ export class Restorer {
     return out;
   }
 
-  /** What a later scan found changed though nobody had named it: at a point of the fast lane it is not known. */
+  /** At a point of the fast lane it is not known what these were. */
   private async uncertain(target: Checkpoint, facts: CaptureFacts): Promise<Set<string>> {
-    if (target.files.lane === 'scan') return new Set();
-    const later = this.store.siblings(target.id).filter((id) => id > target.id);
-    for (const id of later) {
-      const [record] = await this.store.read([id]);
-      if (record?.files.lane === 'scan' && isWhole(record)) return new Set(record.files.uncertain ?? []);
-    }
+    const known = await uncertainAt(this.store, target);
     // The files here tell nothing about somebody else's.
-    return new Set(target.origin === null ? facts.uncertain : []);
+    return new Set(known ?? (target.origin === null ? facts.uncertain : []));
   }
 
   async run(job: RestoreJob): Promise<RestoreResult> {

@@ -30,6 +30,7 @@ import { statistics } from './statistics';
 import type { SyncService } from './sync';
 import { cleanName } from './titles';
 import { turnKey } from './turns';
+import { removeAll } from './uncertainty';
 
 export interface WorkspaceDependencies {
   store: SnapshotStore;
@@ -86,7 +87,18 @@ export class Workspace implements WorkspaceApi {
     this.restorer = new Restorer(store, task, conversation);
     const { history, activity, restorer } = this;
     const taskReplaced = async (): Promise<unknown> => task?.replaced?.(this);
-    this.goingBack = new GoingBack({ store, history, activity, restorer, task, conversation, taskReplaced, now });
+    const recover = (): Promise<unknown> => this.recover();
+    this.goingBack = new GoingBack({
+      store,
+      history,
+      activity,
+      restorer,
+      task,
+      conversation,
+      recover,
+      taskReplaced,
+      now,
+    });
     this.forks = new ForkRecovery(store, conversation);
     this.exchange =
       deps.sync?.({
@@ -320,7 +332,7 @@ export class Workspace implements WorkspaceApi {
   }
 
   private async removeIds(ids: CheckpointId[]): Promise<CheckpointId[]> {
-    await this.store.remove(ids);
+    await removeAll(this.store, ids);
     if (ids.length > 0) this.store.markTidied({ garbage: true });
     if (ids.length > 0) this.activity.announce('deleted', ids);
     return ids;

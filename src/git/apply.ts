@@ -11,7 +11,7 @@ import { stagePrefix } from './exclusions';
 import { inWords, isFull } from './file-failure';
 import { parentOf } from './file-reader';
 import { makeFolder } from './folders';
-import { readJournal, removeJournal, writeJournal, type Journal } from './journal';
+import { readJournal, refuseForeign, removeJournal, writeJournal, type Journal } from './journal';
 import type { GitStore } from './store';
 import type { Leaf } from './tree-format';
 import { WorkingFiles } from './working-files';
@@ -36,6 +36,7 @@ export async function applyFiles(store: GitStore, request: ApplyRequest): Promis
   }));
   const skip = new Map(refused.map((entry) => [entry.path, entry.reason]));
   const changes = request.changes.filter((change) => !skip.has(change.path));
+  refuseForeign(store.layout.journal);
   const stage = stageFolder(store);
   const journal = {
     safety: request.safety,
@@ -349,14 +350,18 @@ async function finish(
   const to = target?.files.tree;
   const isTarget = to !== undefined && (await store.trees.isAll(applied, tree, to));
   const after = isTarget ? to : await store.trees.update(tree, applied, writer, to);
+  // Between a death and its recovery others may have captured: what they saw counts, with what was restored.
+  const seen = (await store.base.read())?.tree ?? tree;
+  const isOurs = seen === tree;
+  const base = isOurs ? after : await store.trees.update(seen, applied, writer);
+  const unsure = isOurs ? [] : changes.map(({ path }) => path).filter((path) => !applied.has(path));
   await writer.flush();
   store.restored(tree, after, applied);
-  await store.base.set(after, (empty) => [
-    ...new Set([
-      ...empty.filter((folder) => !removeFolders.includes(folder) && !holds(folder, restored)),
-      ...makeFolders,
-    ]),
-  ]);
+  const emptyDirs = (empty: string[]): string[] => {
+    const left = empty.filter((folder) => !removeFolders.includes(folder) && !holds(folder, restored));
+    return [...new Set([...left, ...makeFolders])];
+  };
+  await store.base.set(base, emptyDirs, unsure);
   return { restored, deleted, skipped, tree: after };
 }
 

@@ -42,12 +42,17 @@ export class BaseRef {
     return { ref: baseRef, from: from?.commit ?? null, to };
   }
 
-  /** After a restore the workspace is known exactly: that is the next base. */
-  async set(tree: string, emptyDirs: (before: string[]) => string[]): Promise<void> {
+  /**
+   * After a restore the workspace is known exactly: that is the next base. After one that died others may have captured before it was finished: what
+   * they named stays named, and `unsure`, of which the tree does not know what became, is read again, too.
+   */
+  async set(tree: string, emptyDirs: (before: string[]) => string[], unsure: string[] = []): Promise<void> {
     for (let attempt = 0; attempt < 40; attempt++) {
       const base = await this.read();
       const { tree: _tree, commit: _commit, ...old } = base ?? { ...emptyBase, tree, commit: '' };
-      const state: BaseState = { ...old, seq: old.seq + 1, named: {}, emptyDirs: emptyDirs(old.emptyDirs) };
+      const seq = old.seq + 1;
+      const named = { ...old.named, ...Object.fromEntries(unsure.map((path) => [path, seq])) };
+      const state: BaseState = { ...old, seq, named, emptyDirs: emptyDirs(old.emptyDirs) };
       const writer = this.newWriter();
       const commit = this.add(writer, tree, state);
       await writer.flush();

@@ -1,10 +1,22 @@
-import { accessSync, constants, existsSync, readFileSync, readdirSync, rmSync, statSync } from 'node:fs';
+import {
+  accessSync,
+  constants,
+  existsSync,
+  lstatSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  rmdirSync,
+  statSync,
+} from 'node:fs';
 import { join, sep } from 'node:path';
 import type { Problem } from '../core/api';
 import type { Config } from '../core/config';
 import { CheckpointsError } from '../core/errors';
 import { readJournal, setJournalAside } from './journal';
 import { storeFailure } from './file-failure';
+import { makeFolder } from './folders';
 import { hasStore, rawAttributes, readWorkspaceFile } from './layout';
 import { writeFileDurably } from './durable';
 import { adopt, findMoved, renameRoot } from './moved';
@@ -30,9 +42,9 @@ export async function diagnose(store: GitStore, repair: boolean, config: () => C
   if (hasStore(store.layout)) {
     await checkJournal(store, report);
     await checkLayout(store, report);
+    await checkIndex(store, report);
     await checkLocks(store, report);
-    await checkRefs(store, report);
-    await checkContent(store, report);
+    await checkObjects(store, report);
     await checkOverlaps(store, report);
   }
   await checkMoved(store, config, report);
@@ -79,6 +91,18 @@ async function checkLayout(store: GitStore, report: Report): Promise<void> {
     });
 }
 
+/** Damaged content is simply made anew; a folder in its place cannot be replaced by a file. What is in it is not ours to delete. */
+async function checkIndex({ folder }: GitStore, report: Report): Promise<void> {
+  const path = join(folder, 'index.db');
+  if (lstatSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) return;
+  await report('index-blocked', 'A folder is where index.db should be: the index cannot be written.', () => {
+    if (readdirSync(path).length === 0) return rmdirSync(path);
+    const aside = join(folder, 'damaged');
+    makeFolder(aside);
+    renameSync(path, join(aside, `index.db-${Date.now()}`));
+  });
+}
+
 /** Nothing can be captured then, and nothing mended. */
 function writeFailure(folder: string): CheckpointsError | null {
   try {
@@ -94,7 +118,8 @@ function writeFailure(folder: string): CheckpointsError | null {
 /** Locks are held for milliseconds; one that is minutes old belongs to nobody. */
 async function checkLocks(store: GitStore, report: Report): Promise<void> {
   for (const path of lockFiles(store.layout.gitDir)) {
-    if (Date.now() - statSync(path).mtimeMs < 60_000) continue;
+    const lock = statSync(path, { throwIfNoEntry: false }); // those of others come and go
+    if (!lock || Date.now() - lock.mtimeMs < 60_000) continue;
     await report('stale-lock', `A lock was left behind: ${path.slice(store.layout.gitDir.length + 1)}.`, () =>
       rmSync(path, { force: true }),
     );
@@ -103,12 +128,46 @@ async function checkLocks(store: GitStore, report: Report): Promise<void> {
 
 function lockFiles(folder: string): string[] {
   const out: string[] = [];
-  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+  for (const entry of existsSync(folder) ? readdirSync(folder, { withFileTypes: true }) : []) {
     const path = join(folder, entry.name);
     if (entry.isDirectory() && entry.name !== 'objects') out.push(...lockFiles(path));
     else if (entry.name.endsWith('.lock') || entry.name === packedDraft) out.push(path);
   }
   return out;
+}
+
+/**
+ * Looking at every object takes long, and nobody waits for it: what another process frees or packs meanwhile looks like damage. So
+ * whatever is found is looked at again while nobody frees anything, and only that counts.
+ */
+async function checkObjects(store: GitStore, report: Report): Promise<void> {
+  const look = async (tell: Report): Promise<void> => {
+    await checkRefs(store, tell);
+    await checkContent(store, tell);
+  };
+  let isSuspicious = false;
+  try {
+    await look(async () => void (isSuspicious = true));
+  } catch {
+    isSuspicious = true; // what it stumbled over is met again, or was not damage
+  }
+  if (isSuspicious) await undisturbed(store, () => look(report));
+}
+
+/** A store that cannot be written has no leases: nobody frees anything in it either. */
+async function undisturbed(store: GitStore, work: () => Promise<void>): Promise<void> {
+  let began = false;
+  const begin = (): Promise<void> => {
+    began = true;
+    return work();
+  };
+  try {
+    await store.sharing('doctor', 30_000, undefined, begin);
+  } catch (error) {
+    if (began || !(CheckpointsError.is(error, 'store-readonly') || CheckpointsError.is(error, 'disk-full')))
+      throw error;
+    await work();
+  }
 }
 
 async function checkRefs(store: GitStore, report: Report): Promise<void> {
@@ -184,7 +243,8 @@ async function damagedPacks({ layout: { gitDir, objects } }: GitStore): Promise<
   if (names.length === 0 || (await isSound(names))) return [];
   const out: string[][] = [];
   for (const name of names) {
-    if (await isSound([name])) continue;
+    // Gone meanwhile: another process has put its objects into a larger one.
+    if ((await isSound([name])) || !existsSync(join(folder, name))) continue;
     const input = readFileSync(join(folder, name));
     const { stdout } = await runGit([...safeFlags, `--git-dir=${gitDir}`, 'show-index'], { ...options, input });
     out.push([...stdout.toString('latin1').matchAll(/^\d+ ([0-9a-f]+)/gm)].map((match) => match[1]!));

@@ -22,6 +22,8 @@ export type Found =
   | { kind: 'unreadable'; reason: string };
 
 const attempts = 3;
+/** Node reads no more at once, whatever the settings allow. */
+const largest = 2 ** 31 - 2;
 
 /** What the way to a folder of the workspace is: real folders all along, one that is not there, or a link or a file in between. */
 type Way = 'real' | 'missing' | 'blocked';
@@ -33,10 +35,14 @@ type Way = 'real' | 'missing' | 'blocked';
 export class FileReader {
   private ways = new Map<string, Way>();
 
+  private readonly maxFileSize: number;
+
   constructor(
     private readonly root: string,
-    private readonly maxFileSize: number,
-  ) {}
+    maxFileSize: number,
+  ) {
+    this.maxFileSize = Math.min(maxFileSize, largest);
+  }
 
   read(path: string): Found {
     try {

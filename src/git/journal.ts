@@ -48,6 +48,14 @@ export function readJournal(path: string): Journal | null {
   return value;
 }
 
+/** The journal of another process, which must be dead: written over, its restore would never be finished. */
+export function refuseForeign(path: string): void {
+  const { owner } = readJournal(path) ?? {};
+  const own = ownIdentity();
+  if (owner && (owner.pid !== own.pid || owner.host !== own.host || owner.start !== own.start))
+    throw new CheckpointsError('busy', 'A restore that was interrupted has to be finished first. Try again.');
+}
+
 /** Names where it is now, and the safety checkpoint as far as it can still be read. */
 export function setJournalAside(path: string): string {
   const safety = /"safety":"(cp_[0-9a-z]{26})"/.exec(readFileSync(path, 'latin1'))?.[1];

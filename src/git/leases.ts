@@ -143,9 +143,7 @@ export class Leases {
     const owner: Owner = { ...ownIdentity(), purpose };
     // Written under another name first: nobody ever sees a lease whose owner cannot be read.
     const draft = `${path}.new-${process.pid}-${randomBytes(4).toString('hex')}`;
-    const fd = openSync(draft, 'wx', 0o600);
-    writeSync(fd, JSON.stringify(owner));
-    closeSync(fd);
+    write(draft, JSON.stringify(owner));
     if (!claim(draft, path, name === exclusiveName)) return null;
     const timer = setInterval(() => touch(path), heartbeatMs);
     timer.unref();
@@ -179,6 +177,19 @@ export class Leases {
   }
 }
 
+/** A full disk must not leave half of it behind. */
+function write(path: string, content: string): void {
+  const fd = openSync(path, 'wx', 0o600);
+  try {
+    writeSync(fd, content);
+  } catch (error) {
+    rmSync(path, { force: true });
+    throw error;
+  } finally {
+    closeSync(fd);
+  }
+}
+
 /** A rename would replace the exclusive lease of another; a link refuses. Shared names are unique. */
 function claim(draft: string, path: string, exclusive: boolean): boolean {
   if (!exclusive) {
@@ -197,16 +208,14 @@ function claim(draft: string, path: string, exclusive: boolean): boolean {
 }
 
 function linkOrCreate(draft: string, path: string): void {
-  const content = readFileSync(draft);
+  const content = readFileSync(draft, 'utf8');
   try {
     linkSync(draft, path);
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code;
     if (code === 'EEXIST') throw error;
     // A volume without hard links: exclusive creation is the next best, its window is one write.
-    const fd = openSync(path, 'wx', 0o600);
-    writeSync(fd, content);
-    closeSync(fd);
+    write(path, content);
   }
 }
 

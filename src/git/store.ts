@@ -33,6 +33,7 @@ import type { Layout, WorkspaceFile } from './layout';
 import { LeftOut } from './left-out';
 import { Leases, type Lease } from './leases';
 import { collect, storeSizes } from './maintenance';
+import { withRoom } from './make-room';
 import { mergeTexts } from './merge';
 import { ObjectReader } from './object-reader';
 import { consolidate, hasManyPacks } from './packing';
@@ -44,7 +45,7 @@ import { checkpointMessage, encodeCommit } from './records';
 import { refusals } from './refusals';
 import { isMissing, Refs } from './refs';
 import { runGit, safeFlags, storeEnv } from './run';
-import { Safekeeping } from './secure';
+import { Safekeeping, unsound } from './secure';
 import { Settling } from './settling';
 import { Snapshots, type Snapshot } from './snapshots';
 import { SyncState } from './sync-state';
@@ -292,7 +293,11 @@ export class GitStore implements SnapshotStore {
     return this.sharing('update', 15_000, undefined, () => this.checkpoints.update(id, change));
   }
 
-  async remove(ids: CheckpointId[]): Promise<void> {
+  remove(ids: CheckpointId[]): Promise<void> {
+    return withRoom(this.layout, () => this.removeRefs(ids));
+  }
+
+  private async removeRefs(ids: CheckpointId[]): Promise<void> {
     const fetched = this.checkpoints.fetchedAmong(ids);
     if (fetched.length > 0) await this.sharing('delete', 15_000, undefined, () => this.fetched.remove(fetched));
     await this.checkpoints.removeOwn(ids);
@@ -309,7 +314,9 @@ export class GitStore implements SnapshotStore {
   ): Promise<{ changes: Change[]; patch?: string }> {
     const left = from || this.trees.emptyTree; // no tree: before the first checkpoint
     const content = (oid: string): Buffer | Promise<Buffer> => this.recent.get(oid) ?? this.reader.blob(oid);
-    return describeChanges({ gitDir: this.layout.gitDir, trees: this.trees, content }, left, to, options);
+    const unsoundAmong = (oids: string[]): Promise<Set<string>> => unsound(this.reader, oids, this.file.objectFormat);
+    const sources = { gitDir: this.layout.gitDir, trees: this.trees, content, unsound: unsoundAmong };
+    return describeChanges(sources, left, to, options);
   }
 
   lookup(tree: string, path: string): Promise<FileVersion | null> {
@@ -449,7 +456,7 @@ export class GitStore implements SnapshotStore {
     waitMs: number,
     options: { yielding?: boolean; signal?: AbortSignal } = {},
   ): Promise<{ freedBytes: number; whole: boolean }> {
-    return collect(this, waitMs, options);
+    return withRoom(this.layout, () => collect(this, waitMs, options));
   }
 
   async pack(signal?: AbortSignal): Promise<boolean> {

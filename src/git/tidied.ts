@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { readJson, writeFileDurably } from './durable';
+import { isFull } from './file-failure';
 
 /** When the store was last looked after, and whether deleted checkpoints still take space. Only a hint: losing it costs time. */
 export interface TidiedState {
@@ -20,5 +21,9 @@ export function readTidied(folder: string): TidiedState {
 }
 
 export function writeTidied(folder: string, change: Partial<TidiedState>): void {
-  writeFileDurably(join(folder, name), `${JSON.stringify({ ...readTidied(folder), ...change })}\n`);
+  try {
+    writeFileDurably(join(folder, name), `${JSON.stringify({ ...readTidied(folder), ...change })}\n`);
+  } catch (error) {
+    if (!isFull(error)) throw error; // a full disk is told by what needs the room
+  }
 }

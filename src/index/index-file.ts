@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { codeOf, writeAtomic } from '../core/atomic-file';
 import type { CheckpointId } from '../core/model';
 
@@ -18,6 +18,8 @@ export type IndexFile =
 export async function readIndexFile(path: string): Promise<IndexFile> {
   let bytes: Buffer;
   try {
+    // Opening anything but a file may wait for ever: a pipe does.
+    if (!(await stat(path)).isFile()) return { state: 'damaged' };
     bytes = await readFile(path);
   } catch (error) {
     // Whatever keeps it from being read (a folder in its place, permissions): it is only an index, and is made anew.

@@ -149,9 +149,9 @@ const letters: Record<Change['status'], string> = {
 };
 
 function namesText(changes: readonly Change[]): string {
-  const lines = changes.slice(0, changesNamed).map(({ status, from, path, additions, deletions, binary }) => {
+  const lines = changes.slice(0, changesNamed).map(({ status, from, path, additions, deletions, binary, damaged }) => {
     const name = from === undefined ? path : `${from} -> ${path}`;
-    return `${letters[status]} ${oneLine(name)} ${binary ? '(binary)' : `+${additions} -${deletions}`}\n`;
+    return `${letters[status]} ${oneLine(name)} ${damaged ? '(damaged in the store)' : binary ? '(binary)' : `+${additions} -${deletions}`}\n`;
   });
   const rest = changes.length - lines.length;
   return lines.join('') + (rest > 0 ? `and ${rest} more\n` : '');

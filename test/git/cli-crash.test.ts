@@ -67,6 +67,20 @@ describe('a restore that dies', () => {
     expect(contents().size).toBe(1);
   });
 
+  it.each([
+    ['an answer', ['list'], 0],
+    ['an error', ['show', 'nothing-of-that-name'], 1],
+  ])('is told to programs, too, beside %s', async (_, command, code) => {
+    await desk.run(['restore', 'good'], { env: signalAt(5, 'SIGKILL') });
+    const next = await desk.run([...command, '--json']);
+    expect([next.code, next.stderr]).toEqual([code, '']);
+    expect(next.stdout.trimEnd()).not.toContain('\n');
+    const { recovered, ...said } = JSON.parse(next.stdout) as { recovered: unknown };
+    expect(Object.keys(said)).toEqual([code === 0 ? 'checkpoints' : 'error']);
+    expect(recovered).toMatchObject({ outcome: 'finished', kept: [], safety: expect.stringMatching(/^cp_/) as string });
+    expect(await desk.answer(command.slice(0, 1).concat(code === 0 ? [] : ['good']))).not.toHaveProperty('recovered');
+  });
+
   it('keeps what was edited after the crash', async () => {
     await desk.run(['restore', 'good'], { env: signalAt(5, 'SIGKILL') });
     desk.write({ 'f0.txt': 'mine\n', 'f11.txt': 'mine\n' });

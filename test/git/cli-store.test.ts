@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -54,6 +55,10 @@ describe('index.db', () => {
     await desk.answer(['rename', 'one', 'first']);
     expect(names()).toEqual(['first', 'two']);
     rmSync(at);
+    await desk.answer(['list']);
+    expect(names()).toEqual(['first', 'two']);
+    rmSync(at);
+    execFileSync('mkfifo', [at]);
     await desk.answer(['list']);
     expect(names()).toEqual(['first', 'two']);
     writeFileSync(at, 'garbage');

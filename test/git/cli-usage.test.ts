@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { useBuilt, Desk, runProgram } from './cli-rig';
@@ -133,6 +133,27 @@ describe('output', () => {
       const ran = await desk.run(args, { env: { FORCE_COLOR: '1', TERM: 'xterm-256color' } });
       expect(ran.stdout + ran.stderr).not.toContain('\u001b');
     }
+  });
+
+  it.each([
+    ['cat', ['cat', 'x', 'a.txt'], 1],
+    ['a document', ['list', '--json'], 1],
+    ['help', ['--help'], 1],
+  ])('says so, and fails, where it could not be written: %s', async (_, args, expected) => {
+    await desk.answer(['create', 'x']);
+    const full = openSync('/dev/full', 'w');
+    const ended = await new Promise((done, fail) => {
+      const child = spawn(process.execPath, [program(), ...args], {
+        cwd: desk.root,
+        env: desk.env,
+        stdio: ['ignore', full, 'pipe'],
+      });
+      let stderr = '';
+      child.stderr!.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
+      child.on('error', fail);
+      child.on('close', (code) => done([code, stderr]));
+    }).finally(() => closeSync(full));
+    expect(ended).toEqual([expected, expect.stringMatching(/^error: The output could not be written: ENOSPC/)]);
   });
 
   it('survives a reader that goes away, and does its work to the end', async () => {

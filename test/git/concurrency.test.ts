@@ -55,6 +55,33 @@ describe('several processes on one store', () => {
     for (let i = 0; i < 60; i++) expect(readFileSync(join(box.root, `many/${i}.txt`), 'utf8')).toBe('old');
   });
 
+  it('are not taken for damage by a doctor who looks meanwhile', async () => {
+    const box = sandbox();
+    box.write('a.txt', 'a');
+    const [busy, looking] = [await box.open(), await box.open()];
+    let over = false;
+    const work = async (): Promise<void> => {
+      for (let i = 0; i < 8; i++) {
+        for (const name of [`x${i}`, `y${i}`]) {
+          box.write('a.txt', name);
+          await busy.create({ name });
+        }
+        await busy.remove([`x${i}`]);
+        await busy.prune();
+      }
+    };
+    const found: unknown[] = [];
+    const look = async (): Promise<void> => {
+      while (!over) {
+        found.push(...(await looking.doctor({ repair: true })));
+        await new Promise((next) => setImmediate(next)); // of an empty store everything is known at once
+      }
+    };
+    await Promise.all([work().finally(() => (over = true)), look(), look()]);
+    expect(found).toEqual([]);
+    expect((await busy.list()).map(({ name }) => name)).toEqual([...'76543210'].map((i) => `y${i}`));
+  });
+
   it('a scan that was overtaken by a later one takes nothing from the fast lane', async () => {
     const box = sandbox();
     box.write('.gitignore', '*.local\n');

@@ -15,6 +15,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { CheckpointsError } from '../../src/core/errors';
 import type { Workspace } from '../../src/core/workspace';
+import { hashObject } from '../../src/git/pack-writer';
 import { picture, sandbox, type Sandbox } from './rig';
 import { worker } from './worker';
 
@@ -151,6 +152,50 @@ describe('a damaged store', () => {
     expect(existsSync(join(again.folder, 'journal.json'))).toBe(false);
   });
 
+  it.each([
+    ['missing', (path: string) => rmSync(path)],
+    ['damaged', (path: string) => writeFileSync(path, 'no object')],
+  ])('with the content of one file %s: what changed in the others is told', async (_, harm) => {
+    const { box, workspace, gitDir } = await started();
+    for (const name of ['lost.txt', 'told.txt', 'gone.txt', '*.txt']) box.write(name, `${name}\nfirst\n`);
+    box.write('moved.txt', 'these lines\nwill stand\nelsewhere\n');
+    await workspace.create({ name: 'before' });
+    for (const name of ['lost.txt', 'told.txt', '*.txt']) box.write(name, `${name}\nsecond\nthird\n`);
+    box.sh('rm gone.txt && mv moved.txt elsewhere.txt');
+    const { id } = await workspace.create({ name: 'after' });
+    await workspace.close();
+    const oid = hashObject('blob', Buffer.from('lost.txt\nfirst\n'), 'sha1');
+    execFileSync('bash', [
+      '-ec',
+      'cd "$1/objects/pack" && for p in *.pack; do mv "$p" "$1/x.pack"; rm -f "${p%.pack}.idx"; git --git-dir="$1" unpack-objects -q < "$1/x.pack"; done; chmod -R u+w "$1/objects"',
+      '-',
+      gitDir,
+    ]);
+    harm(join(gitDir, 'objects', oid.slice(0, 2), oid.slice(2)));
+    const again = await box.open();
+    const counts = { additions: 2, deletions: 1, binary: false };
+    const none = { additions: 0, deletions: 0, binary: false };
+    const expected = [
+      { path: '*.txt', status: 'modified', ...counts },
+      { path: 'elsewhere.txt', from: 'moved.txt', status: 'renamed', ...none },
+      { path: 'gone.txt', status: 'deleted', additions: 0, deletions: 2, binary: false },
+      { path: 'lost.txt', status: 'modified', ...none, damaged: true },
+      { path: 'told.txt', status: 'modified', ...counts },
+    ];
+    expect(await again.changes(id)).toEqual(expected);
+    const { changes, patch } = await again.diff('before', 'after', { patch: true });
+    expect(changes).toEqual(expected);
+    expect([
+      patch!.includes('told.txt'),
+      patch!.includes('rename to elsewhere.txt'),
+      patch!.includes('lost.txt'),
+    ]).toEqual([true, true, false]);
+    expect((await again.diff('before', undefined, { paths: ['told.txt', 'lost.txt'] })).changes).toEqual(
+      expected.slice(3),
+    );
+    expect((await again.diff('before', 'after', { paths: ['told.txt'] })).changes).toEqual(expected.slice(4));
+  });
+
   it('with damaged bytes: a restore saves what it overwrites once more, so that undo has it', async () => {
     const box = sandbox();
     const write = (): void => ['f', 'sub/g'].forEach((path) => box.write(path, randomBytes(3000)));
@@ -248,6 +293,23 @@ describe('a damaged store', () => {
     expect(await workspace.doctor()).toEqual([]);
     expect((await workspace.list()).map((c) => c.name)).toEqual(['first']);
     expect(readdirSync(join(workspace.folder, 'damaged'))).toHaveLength(1);
+  });
+
+  it.each([
+    ['empty', []],
+    ['with something in it', ['thing']],
+  ])('with a folder in place of index.db, %s: doctor finds it, and nothing of it is deleted', async (_, inside) => {
+    const { workspace } = await started();
+    const at = join(workspace.folder, 'index.db');
+    mkdirSync(at);
+    for (const name of inside) writeFileSync(join(at, name), 'mine');
+    expect(await workspace.doctor()).toMatchObject([{ reason: 'index-blocked', repaired: false }]);
+    expect(existsSync(at)).toBe(true);
+    expect(await workspace.doctor({ repair: true })).toMatchObject([{ reason: 'index-blocked', repaired: true }]);
+    expect([existsSync(at), await workspace.doctor()]).toEqual([false, []]);
+    const aside = join(workspace.folder, 'damaged');
+    const kept = existsSync(aside) ? readdirSync(aside).flatMap((name) => readdirSync(join(aside, name))) : [];
+    expect(kept).toEqual(inside);
   });
 
   it('of a newer format is refused, not touched', async () => {

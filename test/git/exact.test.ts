@@ -332,6 +332,23 @@ describe('what stays out', () => {
     expect(readFileSync(join(box.root, 'big.bin')).equals(Buffer.alloc(2 << 20, 7))).toBe(true);
   });
 
+  it('a file at the limit is captured, one byte more is not, and never one of more than 2 GB', async () => {
+    const box = sandbox();
+    const env = { ...process.env, OPENCODE_CHECKPOINTS_MAX_FILE_SIZE: '1000' };
+    const workspace = await box.open({ env });
+    box.write('exact', 'x'.repeat(1000));
+    box.write('over', 'x'.repeat(1001));
+    box.sh('truncate -s 2200M huge');
+    const { files } = await workspace.create({ name: 'small limit' });
+    expect([files.paths, files.skipped.map(({ path }) => path).sort()]).toEqual([['exact'], ['huge', 'over']]);
+    env.OPENCODE_CHECKPOINTS_MAX_FILE_SIZE = '5 GB';
+    const more = (await workspace.create({ name: 'large limit' })).files;
+    expect([more.paths, more.partial]).toEqual([['over'], []]);
+    expect(more.skipped).toMatchObject([{ path: 'huge', reason: 'too-large' }]);
+    expect((await workspace.restore('small limit')).deleted).toEqual([]);
+    expect(box.sh('stat -c %s huge over').trim().split('\n')).toEqual([String(2200 * 1024 * 1024), '1001']);
+  });
+
   it('a file that grew over the limit is left as it is by a restore to when it was small', async () => {
     const box = sandbox();
     box.write('data.bin', 'small');

@@ -190,6 +190,7 @@ async function byGit(folder: string, from: string, to: string, paths: string[] =
     gitDir: join(folder, 'snapshots.git'),
     trees,
     content: () => Promise.reject(new Error('not asked')),
+    unsound: () => Promise.reject(new Error('not asked')),
   };
   return (await describeChanges(sources, from, to, { paths })).changes;
 }

@@ -1,18 +1,38 @@
 import { execFileSync } from 'node:child_process';
-import { rmSync } from 'node:fs';
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, it, vi } from 'vitest';
 import type { Workspace } from '../../src/core/workspace';
 import { sandbox, type Sandbox } from './rig';
 
-/** A disk of its own would need a mount: only what it says of its free space is made up. */
-const disk = vi.hoisted(() => ({ full: false }));
+/** A disk of its own would need a mount: only what it says of its free space is made up, and that it has no byte left but those that files give back. */
+const disk = vi.hoisted(() => ({ full: false, left: Infinity }));
 vi.mock(import('node:fs'), async (original) => {
   const fs = await original();
-  const statfsSync = ((path: string) => ({ ...fs.statfsSync(path), ...(disk.full ? { bavail: 10 } : {}) })) as never;
-  return { ...fs, statfsSync };
+  const take = (data: unknown): void => {
+    const bytes = Buffer.byteLength(data as Buffer | string);
+    if (bytes > disk.left) throw Object.assign(new Error('ENOSPC: made up'), { code: 'ENOSPC', errno: -28 });
+    disk.left -= bytes;
+  };
+  return {
+    ...fs,
+    statfsSync: ((path: string) => ({ ...fs.statfsSync(path), ...(disk.full ? { bavail: 10 } : {}) })) as never,
+    writeSync: ((fd: number, data: string, ...rest: never[]) => {
+      take(data);
+      return fs.writeSync(fd, data, ...rest);
+    }) as never,
+    writeFileSync: ((file: number, data: string, ...rest: never[]) => {
+      take(data);
+      fs.writeFileSync(file, data, ...rest);
+    }) as never,
+    rmSync: ((path: string, options: never) => {
+      const found = fs.statSync(path, { throwIfNoEntry: false });
+      if (found?.isFile()) disk.left += found.size;
+      fs.rmSync(path, options);
+    }) as never,
+  };
 });
-afterEach(() => void (disk.full = false));
+afterEach(() => void Object.assign(disk, { full: false, left: Infinity }));
 
 const session = { id: 'ses_1', messageId: null, messageCount: 0, title: null, parent: null };
 
@@ -55,4 +75,35 @@ it('does not delete more and more because nothing gets free', async () => {
   expect(await workspace.prune()).toMatchObject({ deleted: [], freedBytes: 0 });
   disk.full = false;
   expect((await workspace.prune()).deleted.length).toBeGreaterThan(0);
+});
+
+it.each(['index.db', 'scan/index'])(
+  'frees on a disk that is full to the last byte, though %s has to go',
+  async (cache) => {
+    const { box, workspace } = await filled({ OPENCODE_CHECKPOINTS_MAX_CHECKPOINTS: '1' });
+    if (cache === 'index.db') writeFileSync(join(workspace.folder, cache), 'derived from the refs'.repeat(100));
+    Object.assign(disk, { full: true, left: 0 });
+    await expect(workspace.create({ name: 'no room' })).rejects.toMatchObject({ reason: 'disk-full' });
+    const { deleted, freedBytes } = await workspace.prune();
+    expect(deleted).toHaveLength(2);
+    expect(freedBytes).toBeGreaterThan(1_900_000);
+    expect(existsSync(join(workspace.folder, cache))).toBe(false);
+    Object.assign(disk, { full: false, left: Infinity });
+    expect((await workspace.list()).map(({ name, turn }) => name ?? turn?.number)).toEqual(['keep', 3, 'first']);
+    box.write('small.txt', 'other');
+    const later = await workspace.create({ name: 'later' });
+    expect(later.files).toMatchObject({ modified: 1, partial: [] });
+    await workspace.restore('keep');
+    expect([box.read('small.txt'), await workspace.doctor()]).toEqual(['small', []]);
+  },
+);
+
+it('says that the disk is full where nothing can go, and loses nothing', async () => {
+  const { workspace } = await filled({ OPENCODE_CHECKPOINTS_MAX_CHECKPOINTS: '1' });
+  rmSync(join(workspace.folder, 'scan'), { recursive: true });
+  Object.assign(disk, { full: true, left: 0 });
+  await expect(workspace.prune()).rejects.toMatchObject({ reason: 'disk-full' });
+  Object.assign(disk, { full: false, left: Infinity });
+  expect(Buffer.from(await workspace.cat('keep', 'small.txt')).toString()).toBe('small');
+  expect((await workspace.prune()).freedBytes).toBeGreaterThan(1_900_000);
 });

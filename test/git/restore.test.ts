@@ -624,6 +624,57 @@ describe('the fast lane', () => {
     expect(readFileSync(join(box.root, 'quiet.txt'), 'utf8')).toBe('0');
   });
 
+  it.each([
+    ['the scan before', ['first']],
+    ['the scan after', ['second']],
+    ['both', ['first', 'second']],
+    ['all scans', ['first', 'second', 'third']],
+  ])('is as uncertain when %s was deleted, and as sure of what came later', async (_, leaving) => {
+    const box = sandbox();
+    for (const name of ['named', 'quiet', 'later']) box.write(`${name}.txt`, '0');
+    const workspace = await box.open();
+    await workspace.create({ name: 'first' });
+    const point = (path: string) =>
+      workspace.create({ trigger: 'tool', paths: [path], cause: { tool: 'write', callId: null, paths: [path] } });
+    const between = await point('named.txt');
+    box.write('named.txt', '1');
+    box.write('quiet.txt', '1');
+    await workspace.create({ name: 'second' });
+    const after = await point('named.txt');
+    box.write('later.txt', '1');
+    await workspace.create({ name: 'third' });
+    const planned = async (id: string) =>
+      (await workspace.plan(id)).entries.map(({ path, action, reason }) => [path, action, reason]);
+    const expected = [
+      ['later.txt', 'write', undefined],
+      ['named.txt', 'write', undefined],
+      ['quiet.txt', 'keep', 'uncertain'],
+    ];
+    expect(await planned(between.id)).toEqual(expected);
+    expect(await planned(after.id)).toEqual([['later.txt', 'keep', 'uncertain']]);
+    await workspace.remove(leaving);
+    expect(await planned(between.id)).toEqual(expected);
+    expect(await planned(after.id)).toEqual([['later.txt', 'keep', 'uncertain']]);
+    await workspace.prune();
+    expect(await planned(between.id)).toEqual(expected);
+  });
+
+  it('still spares what was left out when the scan that left it out was deleted', async () => {
+    const box = sandbox();
+    box.write('large.bin', 'x'.repeat(3000));
+    box.write('a.txt', '0');
+    const env = { ...process.env };
+    const workspace = await box.open({ env });
+    env.OPENCODE_CHECKPOINTS_MAX_FILE_SIZE = '2000';
+    expect((await workspace.create({ name: 'scan' })).files.skipped.map(({ path }) => path)).toEqual(['large.bin']);
+    const point = await workspace.create({ trigger: 'tool', paths: ['a.txt'] });
+    await workspace.remove(['scan']);
+    delete env.OPENCODE_CHECKPOINTS_MAX_FILE_SIZE;
+    box.write('a.txt', '1');
+    const { restored, deleted, skipped } = await workspace.restore(point.id);
+    expect([restored, deleted, skipped.map(({ path }) => path)]).toEqual([['a.txt'], [], ['large.bin']]);
+  });
+
   it('names paths outside the workspace and inside .git, and captures neither', async () => {
     const box = sandbox();
     box.write('a.txt', 'a');

@@ -13,6 +13,7 @@ it('names what was deleted when the space could not be freed', async () => {
     remove: (ids: string[]) => Promise.resolve(ids.forEach((id) => kept.delete(id))),
     collect: () => Promise.reject(new CheckpointsError('disk-full', 'No room.')),
     refs: () => new Map([...kept].map((id) => [id, ''])),
+    read: () => Promise.resolve([old]),
   } as unknown as SnapshotStore;
   const pruned: string[] = [];
   const cleanup = new Cleanup({

@@ -26,12 +26,17 @@ export async function changeTable(changes: Change[], output: Output): Promise<st
     ],
     changes.map((change) => [
       letters[change.status],
-      change.binary ? 'binary' : `+${change.additions} -${change.deletions}`,
+      change.damaged ? 'damaged' : change.binary ? 'binary' : `+${change.additions} -${change.deletions}`,
       change.from === undefined ? change.path : `${change.from} -> ${change.path}`,
     ]),
     { header: style.bold },
   );
-  return `${rows}${changes.length} ${changes.length === 1 ? 'file' : 'files'}, ${style.green(`+${additions}`)} ${style.red(`-${deletions}`)}\n`;
+  const damaged = changes.filter((change) => change.damaged).length;
+  const lost =
+    damaged > 0
+      ? `${style.yellow(`${damaged} not compared`)}: the store has lost the content, before or after. \`opencode-checkpoints doctor\` tells more.\n`
+      : '';
+  return `${rows}${changes.length} ${changes.length === 1 ? 'file' : 'files'}, ${style.green(`+${additions}`)} ${style.red(`-${deletions}`)}\n${lost}`;
 }
 
 /** Line by line: a patch is a program's input as long as nobody paints it. */

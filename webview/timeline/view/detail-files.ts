@@ -67,10 +67,12 @@ function fileRow(
   largest: number,
   act: FilesContext['act'],
 ): TemplateResult {
-  const { path, from, status, additions, deletions, binary } = change;
+  const { path, from, status, additions, deletions } = change;
   const { folder, name } = splitPath(path);
   const { letter, label } = letters[status];
-  const numbers = binary ? 'binary' : `${plural(additions, 'line')} added, ${count(deletions)} removed`;
+  // Lines that cannot be counted.
+  const word = change.damaged ? 'damaged' : change.binary ? 'binary' : null;
+  const numbers = word ?? `${plural(additions, 'line')} added, ${count(deletions)} removed`;
   const action = (icon: string, title: string, run: TimelineAction): TemplateResult =>
     html`<button class="icon-button" title=${title} aria-label="${title}: ${path}" @click=${() => act(run)}>
       <span class="codicon codicon-${icon}"></span>
@@ -87,14 +89,14 @@ Open changes since the previous checkpoint"
       <span class="file-folder">${folder}</span>
       <span class="unseen">${label}, ${numbers}. Open changes</span>
       ${
-        binary
-          ? html`<span class="file-binary" aria-hidden="true">binary</span>`
+        word !== null
+          ? html`<span class="file-binary" aria-hidden="true">${word}</span>`
           : html`<span class="file-numbers" aria-hidden="true">
               ${additions > 0 ? html`<span class="added">+${count(additions)}</span>` : nothing}
               ${deletions > 0 ? html`<span class="deleted">−${count(deletions)}</span>` : nothing}
             </span>`
       }
-      ${binary ? nothing : changeBar(additions, deletions, largest)}
+      ${word !== null ? nothing : changeBar(additions, deletions, largest)}
     </button>
     <span class="file-actions">
       ${action('compare-changes', 'Compare with working file', { type: 'openDiff', id, path, against: 'working' })}
