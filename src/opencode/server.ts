@@ -5,6 +5,7 @@ import type { Generation } from '../core/sessions';
 import { findBinary, type Binary } from './binary';
 import type { Endpoint } from './http';
 import { announceServer, endLeftovers, recordServer } from './leftovers';
+import { spareStart } from './plugin-install';
 import { probe, requireOpenCode } from './probe';
 import { signal } from './processes';
 
@@ -78,6 +79,7 @@ export class OwnServer {
     if (ended.length > 0) log?.(`ended left-over OpenCode servers: ${ended.join(', ')}`);
     const binary = await findBinary({ path: this.options.binary, env });
     const password = randomBytes(24).toString('base64url');
+    if (binary.generation === 'v1') await spareStart(this.options.cwd, env);
     // We may be killed at any moment, and OpenCode 1 would go on for ever.
     const announced = await announceServer(this.options.stateFolder);
     const child = launch(binary, password, { ...this.options, env: { ...env, ...announced.env } });
