@@ -1,4 +1,5 @@
 import { CheckpointsError } from '../core/errors';
+import { callersMetadata } from '../core/marks';
 import { type RestoreScope, restoreScopes, type Trigger, triggers } from '../core/model';
 
 /** Option values are checked here and not by the parser: a bad value is a refusal (1), wrong usage is another thing (2). */
@@ -48,5 +49,5 @@ export function parseMeta(pairs: string[] | undefined): Record<string, unknown> 
     if (forbiddenKeys.has(key)) throw bad(`--meta cannot set "${key}"`);
     metadata[key] = pair.slice(at + 1);
   }
-  return metadata;
+  return callersMetadata(metadata);
 }

@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { anchorNow, counted } from './anchors';
 import { unlessCancelled } from './cancelling';
 import { discard } from './discard';
@@ -7,6 +6,7 @@ import { adoptFork, forkAt, locateAnchor, type ForkOutcome, type ForkRequest } f
 import { originOf } from './lineage';
 import type { Checkpoint, ConversationPlan, RestoreResult, SessionAnchor } from './model';
 import { sessionExists } from './session-exists';
+import { Patience } from './patience';
 import { messageIdOf, stampOf, type StoredSession, type StoredSessions } from './session-document';
 import { isNote, notePrefix, type SessionGateway, type SessionInfo, type SessionMessage } from './sessions';
 import { asSentence } from './text';
@@ -19,8 +19,8 @@ export interface ConversationPort {
   plan(target: Checkpoint): Promise<ConversationPlan>;
   /** Throws `session-busy` while the server works on it; never for the `exempt` one, whose own agent goes back. */
   refuseBusy(target: Checkpoint, exempt?: string): Promise<void>;
-  /** The same for files, of these sessions and of all in this folder, where a server runs anyway: none is started for it, and one that does not answer forbids nothing. */
-  refuseAtWork(sessions: readonly string[], exempt?: string): Promise<void>;
+  /** The same for files, of these sessions and of all in this folder, where a server runs anyway: none is started for it, and one that does not answer forbids nothing. Whether all answered in time. */
+  refuseAtWork(sessions: readonly string[], exempt?: string): Promise<boolean>;
   /** All that belongs to the session by now; null when no running server can tell: none is started for it. */
   anchorNow(session: string): Promise<SessionAnchor | null>;
   /** Those of these sessions that a running server works on; empty where none can be asked. */
@@ -48,7 +48,12 @@ const namedPaths = 20;
 /** A session that somebody may be working in is read again whatever its stamp says. */
 const settledMs = 60 * 60_000;
 
+/** Files do not wait longer for a server that hangs: who is at work in this folder is known at once where it is. */
+const patienceMs = 5000;
+
 export class GatewayConversation implements ConversationPort {
+  private readonly patience: Patience;
+
   constructor(
     private readonly directory: string,
     private readonly gateway: () => Promise<SessionGateway>,
@@ -56,9 +61,10 @@ export class GatewayConversation implements ConversationPort {
     private readonly stored: StoredSessions | null = null,
     /** Servers that run already, the one in use first: where none is named there may be one of each generation. */
     private readonly running: () => Promise<SessionGateway[]> = () => Promise.resolve([]),
-    /** Who is at work in this folder is known at once to the server where it is; files do not wait for one that hangs. */
-    private readonly patienceMs = 15_000,
-  ) {}
+    waitMs = patienceMs,
+  ) {
+    this.patience = new Patience(waitMs);
+  }
 
   async plan(target: Checkpoint): Promise<ConversationPlan> {
     const anchor = anchorOf(target);
@@ -144,36 +150,34 @@ export class GatewayConversation implements ConversationPort {
     if (busy.flat().length > 0) refuse([id], exempt);
   }
 
-  async refuseAtWork(sessions: readonly string[], exempt?: string): Promise<void> {
-    const here = this.ofRunning((gateway) => gateway.working(this.directory));
-    const [known, found] = await Promise.all([this.atWork(sessions), here]);
-    refuse([...new Set([...known, ...found])], exempt);
+  async refuseAtWork(sessions: readonly string[], exempt?: string): Promise<boolean> {
+    const asked = [
+      this.ofRunning((gateway) => busyAmong(gateway, sessions)),
+      this.ofRunning((gateway) => gateway.working(this.directory)),
+    ];
+    const answers = await Promise.all(asked);
+    refuse([...new Set(answers.flatMap(({ found }) => found))], exempt);
+    return answers.every(({ isWhole }) => isWhole);
   }
 
   async anchorNow(session: string): Promise<SessionAnchor | null> {
-    const [having] = await this.ofRunning((gateway) => wholeOf(gateway, session));
+    const [having] = (await this.ofRunning((gateway) => wholeOf(gateway, session))).found;
     return having ? anchorNow(having.info, having.messages) : null;
   }
 
   async atWork(sessions: readonly string[]): Promise<ReadonlySet<string>> {
     if (sessions.length === 0) return new Set();
-    const asked = (gateway: SessionGateway): Promise<string[]> =>
-      Promise.all(sessions.map((id) => orNothing(busyOn(gateway, id)))).then((found) => found.flat());
-    return new Set(await this.ofRunning(asked));
+    return new Set((await this.ofRunning((gateway) => busyAmong(gateway, sessions))).found);
   }
 
   /** What the servers that run say, each as far as it answers in time. */
-  private async ofRunning<T>(ask: (gateway: SessionGateway) => Promise<T[]>): Promise<T[]> {
-    const late = new AbortController();
-    const end = pause(this.patienceMs, [], { signal: late.signal });
-    const inTime = <V>(answer: Promise<V[]>): Promise<V[]> => Promise.race([orNothing(answer), end]);
-    try {
-      const gateways = await inTime(this.running());
-      return (await Promise.all(gateways.map((gateway) => inTime(ask(gateway))))).flat();
-    } finally {
-      late.abort();
-      await end.catch(() => undefined);
-    }
+  private async ofRunning<T>(
+    ask: (gateway: SessionGateway) => Promise<T[]>,
+  ): Promise<{ found: T[]; isWhole: boolean }> {
+    const gateways = await this.patience.inTime('', orNothing(this.running()));
+    const answers = (gateways ?? []).map((one) => this.patience.inTime(one.url, orNothing(ask(one))));
+    const found = await Promise.all(answers);
+    return { found: found.flatMap((one) => one ?? []), isWhole: gateways !== null && !found.includes(null) };
   }
 
   async fork(target: Checkpoint, done: RestoredFiles | null, signal?: AbortSignal): Promise<NewSession> {
@@ -278,6 +282,9 @@ async function orNothing<T>(answer: Promise<T[]>): Promise<T[]> {
     return [];
   }
 }
+
+const busyAmong = async (gateway: SessionGateway, sessions: readonly string[]): Promise<string[]> =>
+  (await Promise.all(sessions.map((id) => orNothing(busyOn(gateway, id))))).flat();
 
 /** The session, if this server works on it. */
 async function busyOn(gateway: SessionGateway, id: string): Promise<string[]> {

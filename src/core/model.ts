@@ -209,6 +209,8 @@ export interface RestoreResult {
   prompt?: string;
   /** So many todos belong to the new session and could not be written there. */
   todosLost?: number;
+  /** An OpenCode server did not say in time whether an agent is at work here: files do not wait for it. */
+  serverSilent?: true;
   /** Of an undo: the session that the restore had made. It stays. */
   fork?: { id: string };
   /** The safety checkpoint that `undo` goes back to. */

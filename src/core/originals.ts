@@ -32,6 +32,10 @@ export interface Step {
 /** In the metadata of the point from which a session's originals are counted anew. */
 const clearedMark = { originals: 'cleared' };
 
+/** Only on a point of ours: others' metadata were once free to say so, too. */
+const isCleared = ({ trigger, metadata }: NonNullable<Step['checkpoint']>): boolean =>
+  trigger === 'idle' && metadata['originals'] === clearedMark.originals;
+
 /**
  * Which checkpoint holds the first version of each path. `steps` is oldest first. A change belongs to the session whose tool call
  * named the path, else to the only one that ran a command in its turn, else to the one at work: from its first point until its turn
@@ -49,7 +53,7 @@ export function traceOriginals(steps: readonly Step[], session: string | null): 
       }
     if (!checkpoint) break;
     const own = checkpoint.session?.id ?? null;
-    if (checkpoint.metadata['originals'] === clearedMark.originals && own === session) first.clear();
+    if (isCleared(checkpoint) && own === session) first.clear();
     sessions.follow(checkpoint);
     before = checkpoint;
   }

@@ -9,6 +9,7 @@ import type {
   WorkspaceApi,
 } from './api';
 import { CheckpointsError, type Reason } from './errors';
+import { callersMetadata } from './marks';
 import type { Checkpoint, CheckpointId, RestorePlan, RestoreResult } from './model';
 
 /** What other programs can listen to. `error` also fires for what another call of this object rejected with. */
@@ -126,7 +127,8 @@ export function programApi(open: () => Promise<WorkspaceApi>): CheckpointsApi {
     save: (options = {}) =>
       call((opened) => {
         const given = typeof options === 'string' ? { name: options } : options;
-        return opened.create({ ...given, trigger: given.trigger ?? 'manual' });
+        const metadata = callersMetadata(given.metadata);
+        return opened.create({ ...given, metadata, trigger: given.trigger ?? 'manual' });
       }),
     get: async (reference) => {
       try {

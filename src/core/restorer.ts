@@ -262,17 +262,18 @@ export class Restorer {
     // What can be known beforehand is known before any file is touched.
     const { signal } = job.options;
     if (job.scope.includes('conversation')) await unlessCancelled(this.talk().plan(job.target), signal);
-    await unlessCancelled(this.refuseAtWork(job), signal);
-    return this.store.exclusively(job.operation, lockWaitMs, signal, () => this.runAlone(job));
+    const allAnswered = await unlessCancelled(this.refuseAtWork(job), signal);
+    const result = await this.store.exclusively(job.operation, lockWaitMs, signal, () => this.runAlone(job));
+    return allAnswered ? result : { ...result, serverSilent: true };
   }
 
-  /** Throws `session-busy`: an agent at work would change the files again meanwhile. */
-  async refuseAtWork({ target, scope, options: { force, exempt } }: PlanJob): Promise<void> {
-    if (force) return;
+  /** Throws `session-busy`: an agent at work would change the files again meanwhile. False when a server did not say in time whether there is one. */
+  async refuseAtWork({ target, scope, options: { force, exempt } }: PlanJob): Promise<boolean> {
+    if (force) return true;
     if (scope.includes('conversation')) await this.talk().refuseBusy(target, exempt);
     // Another one, a fork for instance, may be at the same files.
-    if (scope.includes('files'))
-      await this.conversation?.refuseAtWork(await this.sessionsAtStake(target, exempt), exempt);
+    if (!scope.includes('files') || !this.conversation) return true;
+    return this.conversation.refuseAtWork(await this.sessionsAtStake(target, exempt), exempt);
   }
 
   /** The one that goes back, and the one that worked here last; where that is the exempt one, all that may still be at it. */

@@ -120,6 +120,7 @@ export const compose = (context: vscode.ExtensionContext): Host => {
     workspaces.onDidChangeRoots(keep(() => updateUndoContext(services))),
     workspaces.onDidChangeRoots(
       keep(async () => {
+        await plugin.spare();
         if ((await plugin.updateContext()) === 'outdated') await plugin.offerUpdate().catch(failed);
       }),
     ),

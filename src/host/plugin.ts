@@ -86,6 +86,13 @@ export class Plugin implements vscode.Disposable {
     return true;
   }
 
+  /** OpenCode 1 would wait for npm in a configuration folder that came after the installation. */
+  async spare(): Promise<void> {
+    if (!vscode.workspace.isTrusted) return;
+    const { spareStart } = await import('../opencode/plugin-install');
+    for (const { api } of this.workspaces.current) await spareStart(api.root);
+  }
+
   /** An older copy of ours is offered an update, once for each version: whoever says no has said it. */
   async offerUpdate(): Promise<void> {
     const key = `pluginUpdateOffered:${this.version}`;

@@ -128,7 +128,7 @@ const report = async (
   const changed = result.restored.length + result.deleted.length > 0;
   const again = done === 'Undone' ? 'Redo' : 'Undo';
   const detailed = result.skipped.length + (result.conflicts?.length ?? 0) > 0;
-  const troubled = detailed || result.todosLost !== undefined;
+  const troubled = detailed || result.todosLost !== undefined || result.serverSilent === true;
   const { prompt } = result;
   const buttons = [
     // A fork leaves everything as it was: there is nothing to take back.

@@ -111,8 +111,11 @@ export const resultText = (done: Done, result: RestoreResult, scope: readonly Re
     result.fork !== undefined ? 'its session stays' : '',
   ].filter((part) => part !== '');
   const text = `${done}: ${parts.length === 0 ? 'nothing had to be changed' : parts.join(', ')}.`;
-  return result.todosLost === undefined ? text : `${text} ${todosText(result.todosLost)}`;
+  const todos = result.todosLost === undefined ? '' : ` ${todosText(result.todosLost)}`;
+  return `${text}${todos}${result.serverSilent ? ` ${silentText}` : ''}`;
 };
+
+const silentText = 'OpenCode runs, but did not answer: whether an agent is at work here is not known.';
 
 const todosText = (lost: number): string =>
   `${lost === 1 ? 'Its todo' : `Its ${lost} todos`} could not be carried over: OpenCode 1 writes todos only through its own program, on the data of the server. Is it on the PATH, or named in the setting opencode.path?`;

@@ -5,7 +5,7 @@ import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { writeAtomic } from '../core/atomic-file';
 import { CheckpointsError } from '../core/errors';
-import { seedFolder, unseedFolder, unseedIfShared } from './plugin-seed';
+import { seedFolder, unseedFolder, unseedIfShared, usersOf } from './plugin-seed';
 
 export const pluginFileName = 'opencode-checkpoints.js';
 export type PluginPlace = 'project' | 'global';
@@ -52,16 +52,35 @@ function searchedFolders(options: Pick<InstallOptions, 'root' | 'env'>): string[
   return [...new Set(folders)].filter((folder) => existsSync(folder));
 }
 
-/** For the plugin itself, as OpenCode loads it: folders come, and other plugins, after the installation. One that cannot be changed stays as it is. */
-export function keepSpared(root: string, env: NodeJS.ProcessEnv): void {
-  for (const folder of searchedFolders({ root, env })) {
+/**
+ * For the plugin itself, as OpenCode loads it and as it works: folders come, and other plugins, after the installation. What another plugin
+ * needs is given back before anything is waited for. A folder that cannot be changed stays as it is: checkpoints do not depend on it.
+ */
+export async function keepSpared(root: string, env: NodeJS.ProcessEnv): Promise<void> {
+  const folders = searchedFolders({ root, env });
+  const seeding = folders.filter((folder) => {
     try {
-      if (!unseedIfShared(folder)) seedFolder(folder).catch(() => undefined);
+      return !unseedIfShared(folder);
     } catch {
-      // Checkpoints do not depend on it.
+      return false;
     }
-  }
+  });
+  const users = projectCopies(folders, { root, env });
+  await Promise.allSettled(seeding.map((folder) => seedFolder(folder, users)));
 }
+
+/** The same before OpenCode is started, where a plugin of ours will be loaded: OpenCode 1 waits before it loads any. */
+export async function spareStart(root: string, env: NodeJS.ProcessEnv = process.env): Promise<void> {
+  if (searchedFolders({ root, env }).some(hasCopy)) await keepSpared(root, env);
+}
+
+/** Those of a project: the user's own copies are looked for whenever it matters. */
+function projectCopies(folders: readonly string[], options: Pick<InstallOptions, 'root' | 'env'>): string[] {
+  return folders.filter((folder) => folder !== configFolder('global', options) && hasCopy(folder));
+}
+
+const hasCopy = (folder: string): boolean =>
+  ['plugins', 'plugin'].some((name) => existsSync(join(folder, name, pluginFileName)));
 
 /** A configuration folder that was made for something else: where the plugin is there for all projects, OpenCode 1 would wait there, too. */
 export async function spareNewFolder(folder: string, env: NodeJS.ProcessEnv = process.env): Promise<void> {
@@ -90,8 +109,9 @@ export async function installPlugin(
   // The other name of the folder is searched as well: a copy there would be loaded a second time.
   await removeOwn(join(folder, 'plugin', pluginFileName));
   const seeded: string[] = [];
+  const users = projectCopies([folder], options);
   for (const one of new Set([folder, configFolder('global', options), ...searchedFolders(options)]))
-    if (await seedFolder(one)) seeded.push(one);
+    if (await seedFolder(one, users)) seeded.push(one);
   return { path, version: options.version, outdated: false, changed: before !== content, seeded };
 }
 
@@ -125,13 +145,20 @@ export async function uninstallPlugin(place: PluginPlace, options: InstallOption
   // Without us nobody would notice there that another plugin needs the package; a copy that stays goes on looking.
   const stays = (await findCopy(configFolder('project', options))) ?? (await findCopy(configFolder('global', options)));
   if (stays === null)
-    for (const one of searchedFolders(options)) if ((await findCopy(one)) === null) await unseedFolder(one);
-  if (place === 'project') {
+    for (const one of searchedFolders(options))
+      if ((await findCopy(one)) === null && !(await isNeeded(one))) await unseedFolder(one);
+  if (place === 'project' && !(await isNeeded(folder))) {
     await unseedFolder(folder);
     if (removed.length > 0) await removeIfEmpty(folder);
     if (stays !== null && existsSync(folder)) await seedFolder(folder);
   }
   return removed;
+}
+
+/** By the copy of another project: without it the next OpenCode 1 there would wait. */
+async function isNeeded(folder: string): Promise<boolean> {
+  for (const user of usersOf(folder)) if ((await findCopy(user)) !== null) return true;
+  return false;
 }
 
 /** The first line tells what it is, so that an older copy can be found and replaced. */

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync, rmSync, rmdirSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { writeAtomic } from '../core/atomic-file';
 
 /**
  * As soon as there is any plugin, OpenCode 1 waits at its start for `npm install @opencode-ai/plugin` in every configuration folder: 16 seconds with
@@ -11,24 +12,46 @@ import { join } from 'node:path';
 const dependency = '@opencode-ai/plugin';
 const mark = 'opencode-checkpoints';
 const ownPlugin = 'opencode-checkpoints.js';
+const dependencies = { [dependency]: '*' };
 const code = /\.[cm]?[jt]sx?$/;
 
 /** What OpenCode's own installation leaves out of the user's repository, too. */
 const ignored = ['node_modules', 'package.json', 'package-lock.json', 'bun.lock', '.gitignore'];
 
-export async function seedFolder(folder: string): Promise<boolean> {
-  if (isSeeded(folder)) return false;
+/** `users`: the configuration folders whose copies of the plugin wait here, too. What others need stays when one of them goes. */
+export async function seedFolder(folder: string, users: readonly string[] = []): Promise<boolean> {
+  if (isSeeded(folder)) {
+    const known = usersOf(folder);
+    if (!users.every((user) => known.includes(user))) await writePackage(folder, [...new Set([...known, ...users])]);
+    return false;
+  }
   const taken = ['node_modules', 'package.json', 'package-lock.json', 'bun.lock'];
   if (taken.some((name) => existsSync(join(folder, name))) || isShared(folder)) return false;
-  const dependencies = { [dependency]: '*' };
-  const json = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
   const lock = { name: mark, lockfileVersion: 3, requires: true, packages: { '': { name: mark, dependencies } } };
   await mkdir(join(folder, 'node_modules'), { recursive: true });
   await writeFile(join(folder, 'package-lock.json'), json(lock));
-  await writeFile(join(folder, 'package.json'), json({ name: mark, private: true, dependencies }));
+  await writePackage(folder, users);
   const ignore = join(folder, '.gitignore');
   if (!existsSync(ignore)) await writeFile(ignore, `${ignored.join('\n')}\n`);
   return true;
+}
+
+const json = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
+
+/** As a whole or not at all: OpenCode may be reading it. */
+function writePackage(folder: string, users: readonly string[]): Promise<void> {
+  const neededBy = users.length > 0 ? { neededBy: users } : {};
+  return writeAtomic(
+    join(folder, 'package.json'),
+    json({ name: mark, private: true, dependencies, ...neededBy }),
+    0o644,
+  );
+}
+
+/** Whose copies of the plugin waited here when it was seeded, or later. */
+export function usersOf(folder: string): string[] {
+  const { neededBy } = readPackage(folder);
+  return Array.isArray(neededBy) ? neededBy.filter((user) => typeof user === 'string') : [];
 }
 
 /** Synchronous and quick, for the plugin itself calls it while OpenCode starts. */
@@ -54,12 +77,16 @@ function unseed(folder: string): void {
 
 /** Ours, and still as we made it. */
 function isSeeded(folder: string): boolean {
+  return readPackage(folder)['name'] === mark && list(join(folder, 'node_modules')).length === 0;
+}
+
+function readPackage(folder: string): Record<string, unknown> {
   try {
-    const { name } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { name?: unknown };
-    return name === mark && list(join(folder, 'node_modules')).length === 0;
+    const found = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Record<string, unknown> | null;
+    return found ?? {};
   } catch {
     // Not there, or not JSON: not ours in either case.
-    return false;
+    return {};
   }
 }
 

@@ -73,6 +73,35 @@ export async function groupMembers(group: number): Promise<number[]> {
     .flatMap(([pid, itsGroup]) => (pid !== undefined && itsGroup === group ? [pid] : []));
 }
 
+/**
+ * The processes that were started with this in their environment, as `NAME=value`, and the ones below them. Where other processes'
+ * environments cannot be read (Windows, another user's), none.
+ */
+export async function startedWith(variable: string): Promise<ProcessInfo[]> {
+  const pids = process.platform === 'linux' ? linuxWith(variable) : await macWith(variable);
+  return (await Promise.all(pids.map(processInfo))).filter((found) => found !== null);
+}
+
+function linuxWith(variable: string): number[] {
+  return readdirSync('/proc')
+    .map(Number)
+    .filter((pid) => {
+      try {
+        return pid > 0 && readFileSync(`/proc/${pid}/environ`, 'latin1').split('\0').includes(variable);
+      } catch {
+        // Gone by now, or not ours to look at.
+        return false;
+      }
+    });
+}
+
+async function macWith(variable: string): Promise<number[]> {
+  if (process.platform !== 'darwin') return [];
+  const { stdout } = await run('ps', ['-A', '-E', '-ww', '-o', 'pid=', '-o', 'command='], { maxBuffer: 1 << 28 });
+  const lines = stdout.split('\n').filter((line) => line.split(' ').includes(variable));
+  return lines.map((line) => Number.parseInt(line, 10));
+}
+
 export async function isSame(known: Pick<ProcessInfo, 'pid' | 'start'>): Promise<boolean> {
   return (await processInfo(known.pid))?.start === known.start;
 }

@@ -4,7 +4,8 @@ import { CheckpointsError } from '../core/errors';
 import type { Generation } from '../core/sessions';
 import { findBinary, type Binary } from './binary';
 import type { Endpoint } from './http';
-import { endLeftovers, recordServer } from './leftovers';
+import { announceServer, endLeftovers, recordServer } from './leftovers';
+import { spareStart } from './plugin-install';
 import { probe, requireOpenCode } from './probe';
 import { signal } from './processes';
 
@@ -78,18 +79,23 @@ export class OwnServer {
     if (ended.length > 0) log?.(`ended left-over OpenCode servers: ${ended.join(', ')}`);
     const binary = await findBinary({ path: this.options.binary, env });
     const password = randomBytes(24).toString('base64url');
-    const child = launch(binary, password, this.options);
+    if (binary.generation === 'v1') await spareStart(this.options.cwd, env);
+    // We may be killed at any moment, and OpenCode 1 would go on for ever.
+    const announced = await announceServer(this.options.stateFolder);
+    const child = launch(binary, password, { ...this.options, env: { ...env, ...announced.env } });
     this.adopt(child);
-    let forget = (): Promise<void> => Promise.resolve();
+    let forget = announced.forget;
     const record = async (url: string | null): Promise<void> => {
-      const server = { pid: child.pid ?? 0, generation: binary.generation, url };
-      if (child.pid !== undefined) forget = await recordServer(this.options.stateFolder, server);
+      if (child.pid === undefined) return;
+      const server = { pid: child.pid, generation: binary.generation, url };
+      const token = url === null ? announced.token : undefined;
+      forget = await recordServer(this.options.stateFolder, { ...server, token });
+      await announced.forget();
     };
     try {
       const listening = address(child, binary);
       // Waited for below.
       listening.catch(() => undefined);
-      // It takes seconds until it listens: we may be killed meanwhile, and it would go on for ever.
       await record(null);
       const url = await listening;
       // Once more: a launcher has started the real program by now.

@@ -1,4 +1,5 @@
 import type { WorkspaceApi } from '../core/api';
+import { callersMetadata } from '../core/marks';
 import type { Change, Checkpoint } from '../core/model';
 import type { Original } from '../core/originals';
 import { oneLine, shorten } from '../core/text';
@@ -24,7 +25,7 @@ export function pointTools(box: Toolbox): ToolSpec[] {
       run: async (args, call) => {
         const name = requiredText(args, 'name', 'before the refactoring');
         const description = optionalText(args, 'description', descriptionLength) ?? null;
-        const metadata = optionalObject(args, 'metadata', metadataLength) ?? {};
+        const metadata = callersMetadata(optionalObject(args, 'metadata', metadataLength) ?? {});
         const moment = await placeOf(box, call);
         const made = await (await open()).create({ trigger: 'agent', name, description, metadata, ...moment });
         return createdText(made);

@@ -44,8 +44,10 @@ interface V1Config extends PermissionConfig {
 type V1Hooks = Record<string, unknown> & { dispose(): Promise<void> };
 
 export function v1Hooks(input: V1Input): V1Hooks {
-  // A package that our installation spared OpenCode may be needed by another plugin by now: then the next start gets it.
-  keepSpared(input.directory, process.env);
+  // A package that our installation spared OpenCode may be needed by another plugin by now: then the next start gets it. And a
+  // folder that comes while we work would make that start wait, before any plugin is loaded.
+  const spare = (): void => void keepSpared(input.directory, process.env);
+  spare();
   const http = new InProcessHttp(input.client, String(input.serverUrl ?? 'http://localhost'));
   const gateway = new V1Gateway({
     endpoint: http.endpoint,
@@ -115,6 +117,7 @@ export function v1Hooks(input: V1Input): V1Hooks {
     },
     event: ({ event }: { event: V1Event }): Promise<void> => {
       follow(event, { sessions, points, memory });
+      if (event.type === 'session.idle') spare();
       backup.noticed(toBackup.map({ directory: input.directory, payload: event }));
       return Promise.resolve();
     },

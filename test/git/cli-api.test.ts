@@ -38,6 +38,7 @@ const out = {
   restored: (await checkpoints.restore('first')).restored,
   undone: (await checkpoints.undo()).restored,
   refused: await checkpoints.restore('nope').catch((error) => [error instanceof CheckpointsError, error.reason]),
+  marked: await checkpoints.save({ metadata: { turnEnd: saved.id } }).catch((error) => error.reason),
   deleted: (await checkpoints.delete('second')).length,
   count: (await checkpoints.stats()).checkpoints,
 };
@@ -79,6 +80,7 @@ describe('the API for Node programs', () => {
       restored: ['a.txt'],
       undone: ['a.txt'],
       refused: [true, 'unknown-reference'],
+      marked: 'invalid-argument',
       deleted: 1,
       count: 3,
     });

@@ -84,6 +84,12 @@ describe('create', () => {
   it('refuses bad metadata before anything is made', async () => {
     expect((await desk.refusal(['create', '--meta', 'novalue'])).reason).toBe('invalid-argument');
     expect((await desk.refusal(['create', '--meta', '__proto__=x'])).reason).toBe('invalid-argument');
+    // What tells who did what is not the caller's to set.
+    for (const mark of ['turnEnd', 'midTurn', 'originals', 'subagent', 'late'])
+      expect(await desk.refusal(['create', '--meta', 'ticket=42', '--meta', `${mark}=x`])).toMatchObject({
+        reason: 'invalid-argument',
+        message: expect.stringContaining(`"${mark}"`) as string,
+      });
     expect(await list()).toEqual([]);
   });
 

@@ -10,7 +10,7 @@ import { workspaceOpener, type OpenWorkspace } from '../../src/host/open';
 import { Plugin } from '../../src/host/plugin';
 import type { Workspaces } from '../../src/host/workspaces';
 
-const required = (name: string): string => {
+export const required = (name: string): string => {
   const value = process.env[name];
   assert.ok(value, `${name} is not set: run test/rig/run-host.mjs`);
   return value;
@@ -74,9 +74,10 @@ export const eventually = async <T>(
   look: () => T | Promise<T>,
   accept: (value: T) => boolean,
   what: string,
+  patienceMs = 20_000,
 ): Promise<T> => {
   let last = await look();
-  for (const until = Date.now() + 20_000; !accept(last); last = await look()) {
+  for (const until = Date.now() + patienceMs; !accept(last); last = await look()) {
     if (Date.now() > until) assert.fail(`${what}; last seen: ${JSON.stringify(last)}`);
     await new Promise((resolve) => setTimeout(resolve, 50));
   }

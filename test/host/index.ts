@@ -19,6 +19,7 @@ export async function run(): Promise<void> {
   await import('./sync.test');
   await import('./import.test');
   await import('./backup.test');
+  await import('./terminal.test');
   await import('./folders.test');
 
   const tests: Array<{ title: string; state: 'passed' | 'failed'; error?: string; duration: number }> = [];

@@ -170,6 +170,48 @@ describe.each(generations)('a server of our own, %s', (generation) => {
     await own.stop();
   });
 
+  it('ends one whose starter was killed as soon as it had started it, and what else runs stays', async () => {
+    const wait = join(rig.home, 'wait');
+    // In the place of OpenCode 2, which ends with its input.
+    await writeFile(wait, `#!/bin/sh\nif [ "$1" = serve ]; then sleep 600; else exec "${rig.binary}" "$@"; fi\n`);
+    await chmod(wait, 0o755);
+    const executable = generation === 'v1' ? rig.binary : wait;
+    const args = [await bundledChild(), executable, rig.workspace, state, 'at-once'];
+    const child = spawn(process.execPath, args, { env: rig.env, stdio: ['ignore', 'pipe', 'inherit'] });
+    let output = '';
+    child.stdout.on('data', (data: Buffer) => (output += data.toString()));
+    // Another's that looks the same but for the token.
+    const stranger = spawn(wait, ['serve', '--hostname', '127.0.0.1', '--port', '0'], {
+      env: { ...rig.env, OPENCODE_CHECKPOINTS_SERVER: 'another' },
+      stdio: 'ignore',
+      detached: true,
+    });
+    try {
+      await new Promise((resolve) => child.once('close', resolve));
+      const { pid } = JSON.parse(output) as { pid: number };
+      expect(isAlive(pid)).toBe(true);
+      expect(await readdir(state)).not.toContain(`${pid}.json`);
+      // It has its own environment a moment after it was started.
+      await until(
+        async () => (await readFile(`/proc/${pid}/cmdline`, 'utf8')).includes('serve'),
+        10_000,
+        () => 'it never began',
+      );
+      await own.ensure();
+      await until(
+        () => !isAlive(pid),
+        10_000,
+        () => 'the server that nobody had written down still runs',
+      );
+      expect(log.some((line) => line.includes('left-over') && line.includes(String(pid)))).toBe(true);
+      expect(isAlive(stranger.pid ?? 0)).toBe(true);
+      expect((await readdir(state)).filter((name) => name.startsWith('start-'))).toEqual([]);
+    } finally {
+      await own.stop();
+      if (stranger.pid !== undefined) process.kill(-stranger.pid, 'SIGKILL');
+    }
+  });
+
   it('works for the conversation: lists, and is replaced when it is gone', async () => {
     const connector = new Connector({
       root: rig.workspace,

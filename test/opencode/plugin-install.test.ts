@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startOpenCode, type OpenCode } from '../rig/opencode';
+import { startOpenCode, until, type OpenCode } from '../rig/opencode';
 import { generations } from './gateway-fixture';
 
 const run = promisify(execFile);
@@ -102,4 +102,31 @@ describe.each(generations)('the plugin on OpenCode %s, installed by the command 
     const { stdout } = await run('git', ['status', '--porcelain', '-uall'], { cwd: server.workspace, env: server.env });
     expect(stdout).toBe('');
   });
+
+  it.runIf(generation === 'v1')(
+    'is not waited for in a folder that came while it worked, nor by a server of ours',
+    async () => {
+      const late = join(server.home, '.opencode');
+      await rm(late, { recursive: true });
+      await mkdir(join(late, 'bin'), { recursive: true });
+      const session = await server.createSession('Late');
+      await server.turn(session, 'say something');
+      await until(
+        async () => (await readdir(late)).includes('package.json'),
+        20_000,
+        () => 'the new folder was never looked at',
+      );
+      await server.stop();
+      await server.start();
+      await server.stop();
+      // One that comes while nobody runs; the command line starts OpenCode itself.
+      await rm(late, { recursive: true });
+      await mkdir(join(late, 'bin'), { recursive: true });
+      const env = { ...server.env, OPENCODE_BIN: server.binary };
+      const args = [join(dist, 'cli.js'), 'create', 'with it', '--session', session, '--json'];
+      const { stdout } = await run(process.execPath, args, { cwd: server.workspace, env });
+      expect(JSON.parse(stdout)).toMatchObject({ checkpoint: { session: { id: session, messageCount: 2 } } });
+      expect(asked).toEqual([]);
+    },
+  );
 });

@@ -134,11 +134,12 @@ describe.each(generations)("the agent's tools on OpenCode %s", (generation) => {
           call('checkpoint_delete', { checkpoint: mine }),
           call('checkpoint_save', { status: 'bogus' }),
           call('checkpoint_load_snapshot', { name: 'nowhere' }),
+          call('checkpoint_create', { name: 'falsified', metadata: { ticket: 1, turnEnd: mine } }),
         ],
       },
       { text: 'Done.' },
     ]);
-    const [create, unknown, scope, other, status, snapshot] = rig.answers();
+    const [create, unknown, scope, other, status, snapshot, falsified] = rig.answers();
     // OpenCode 2 looks at the schema itself, OpenCode 1 leaves all of it to us.
     expect(create).toMatch(generation === 'v1' ? /"name" is missing. Example: / : /name: Missing key/);
     expect(unknown).toContain('Restore failed: No checkpoint is named');
@@ -147,6 +148,8 @@ describe.each(generations)("the agent's tools on OpenCode %s", (generation) => {
     expect(other).toContain('not to this session');
     expect(status).toMatch(/not_started\W+in_progress\W+blocked\W+done/);
     expect(JSON.parse(snapshot ?? '')).toEqual({ error: 'Snapshot not found', name: 'nowhere', available: [] });
+    expect(falsified).toContain('Metadata cannot have "turnEnd"');
+    expect((await rig.list()).some(({ name }) => name === 'falsified')).toBe(false);
     expect((await rig.list()).some(({ id }) => id === mine)).toBe(true);
   });
 

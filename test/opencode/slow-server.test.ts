@@ -88,8 +88,8 @@ describe.each(generations)('a restore that waits for a slow %s', (generation) =>
         conversation: (_folder, root) => new GatewayConversation(root, asked, null, async () => [await asked()], 500),
       });
       try {
-        const { restored, session } = await impatient.restore(point.id);
-        expect([restored, session]).toEqual([['a.txt'], null]);
+        const { restored, session, serverSilent } = await impatient.restore(point.id);
+        expect({ restored, session, serverSilent }).toEqual({ restored: ['a.txt'], session: null, serverSilent: true });
         expect(await readFile(file(), 'utf8')).toBe('one\n');
       } finally {
         await impatient.close();

@@ -140,7 +140,14 @@ const onDesktop = async (env, workspaceFile) => {
 let code = 1;
 try {
   const { folder, file } = makeWorkspace();
-  const env = { HOST_RESULT: resultFile, HOST_WORKSPACE: folder, ...(grep === undefined ? {} : { HOST_GREP: grep }) };
+  const { locate } = await import('./install.mjs');
+  const { opencodeV1 } = await locate(['opencodeV1']);
+  const env = {
+    HOST_RESULT: resultFile,
+    HOST_WORKSPACE: folder,
+    HOST_OPENCODE: opencodeV1,
+    ...(grep === undefined ? {} : { HOST_GREP: grep }),
+  };
   const exit = await (process.argv.includes('--desktop') ? onDesktop : inServer)(env, file);
   const { tests } = JSON.parse(readFileSync(resultFile, 'utf8'));
   for (const test of tests)

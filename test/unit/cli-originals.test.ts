@@ -134,6 +134,15 @@ describe('first versions', () => {
     ];
     expect(trace('s', ...steps, step('c3', 'turn', 's'), now('a'))).toEqual({ a: 'c3' });
     expect(trace(null, ...steps)).toEqual({ a: 'c0', b: 'c1' });
+    // Not by what an agent wrote into the metadata of a checkpoint of its own.
+    expect(
+      trace(
+        's',
+        step('c0', 'turn', 's'),
+        step('c1', 'tool', 's', ['a']),
+        step('c2', 'agent', 's', [], { cleared: true }),
+      ),
+    ).toEqual({ a: 'c0' });
   });
 
   it('without a session are those of everything', () => {

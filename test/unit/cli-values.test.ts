@@ -33,6 +33,7 @@ describe('option values', () => {
 
   it('metadata', () => {
     expect(parseMeta(['a=1', 'b=x=y', 'c='])).toEqual({ a: '1', b: 'x=y', c: '' });
-    for (const bad of ['a', '=x', '__proto__=1', 'constructor=1']) refused(() => parseMeta([bad]));
+    for (const bad of ['a', '=x', '__proto__=1', 'constructor=1', 'turnEnd=cp_1', 'originals=cleared'])
+      refused(() => parseMeta([bad]));
   });
 });

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { GatewayConversation } from '../../src/core/conversation';
 import { CheckpointsError } from '../../src/core/errors';
 import type { SessionGateway } from '../../src/core/sessions';
@@ -70,7 +70,38 @@ describe('a conversation beside a server that fails', () => {
   });
 
   it('forbids no files where nobody can be asked', async () => {
-    await talk(broken('b')).refuseAtWork(['ses_1']);
+    expect(await talk(broken('b')).refuseAtWork(['ses_1'])).toBe(true);
     await expect(talk(broken('b')).refuseBusy(target)).rejects.toMatchObject({ reason: 'server-failed' });
+  });
+
+  it('waits for a server that hangs once, and for the others as long as ever', async () => {
+    vi.useFakeTimers();
+    try {
+      const never = (): Promise<never> => new Promise(() => undefined);
+      const hanging = { ...broken('b'), get: never, messages: never, busy: never, working: never } as SessionGateway;
+      const after = <T>(ms: number, answer: T): Promise<T> => new Promise((next) => setTimeout(() => next(answer), ms));
+      const slow = { ...server('a', ['ses_1']), working: () => after(900, ['ses_1']) } as SessionGateway;
+      const among = (...servers: SessionGateway[]): GatewayConversation =>
+        new GatewayConversation('/w', never, null, () => Promise.resolve(servers), 3000);
+      /** What it says once so much time has gone by; undefined: nothing yet. */
+      const within = async <T>(ms: number, answer: Promise<T>): Promise<T | undefined> => {
+        let said: T | undefined;
+        void answer.then((value) => (said = value));
+        await vi.advanceTimersByTimeAsync(ms);
+        return said;
+      };
+      const alone = among(hanging);
+      const asked = alone.anchorNow('ses_1');
+      expect(await within(2990, asked)).toBeUndefined();
+      expect(await within(20, asked)).toBeNull();
+      expect(await within(510, alone.refuseAtWork(['ses_1']))).toBe(false);
+
+      const both = among(hanging, slow);
+      expect(await within(3010, both.anchorNow('ses_1'))).toMatchObject({ messageCount: 2 });
+      const refused = both.refuseAtWork(['ses_1']).catch((error: CheckpointsError) => error.reason);
+      expect(await within(910, refused)).toBe('session-busy');
+    } finally {
+      vi.useRealTimers();
+    }
   });
 });

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -8,6 +8,7 @@ import {
   installPlugin,
   keepSpared,
   spareNewFolder,
+  spareStart,
   uninstallPlugin,
   type InstallOptions,
 } from '../../src/opencode/plugin-install';
@@ -129,6 +130,56 @@ describe('installing the plugin', () => {
     expect(await readdir(project)).toEqual(['state']);
   });
 
+  it('leaves what the copy of another project still needs', async () => {
+    const config = join(folder, 'config', 'opencode');
+    const home = join(folder, 'home', '.opencode');
+    await mkdir(join(home, 'bin'), { recursive: true });
+    const other = { ...options, root: join(folder, 'other') };
+    await mkdir(other.root);
+    await installPlugin('project', options);
+    await installPlugin('project', other);
+    await uninstallPlugin('project', options);
+    for (const one of [config, home]) expect(await readdir(one)).toContain('package-lock.json');
+    // Nor does the copy of all projects take it with it.
+    await installPlugin('global', options);
+    await uninstallPlugin('global', options);
+    for (const one of [config, home]) expect(await readdir(one)).toContain('package-lock.json');
+    await uninstallPlugin('project', other);
+    expect(await readdir(config)).toEqual([]);
+    expect(await readdir(home)).toEqual(['bin']);
+  });
+
+  it('knows by its loading a copy that nobody installed here', async () => {
+    const config = join(folder, 'config', 'opencode');
+    const cloned = join(folder, 'cloned');
+    const { path } = await installPlugin('project', options);
+    await mkdir(join(cloned, '.opencode', 'plugins'), { recursive: true });
+    await copyFile(path, join(cloned, '.opencode', 'plugins', 'opencode-checkpoints.js'));
+    await mkdir(join(cloned, 'sub'));
+    await keepSpared(join(cloned, 'sub'), options.env ?? {});
+    await uninstallPlugin('project', options);
+    expect(await readdir(config)).toContain('package-lock.json');
+    // A copy that somebody deleted needs nothing.
+    await installPlugin('project', options);
+    await rm(cloned, { recursive: true });
+    await uninstallPlugin('project', options);
+    expect(await readdir(config)).toEqual([]);
+  });
+
+  it('spares a start in folders that came since, where the plugin is', async () => {
+    const home = join(folder, 'home', '.opencode');
+    await mkdir(join(home, 'bin'), { recursive: true });
+    await spareStart(options.root, options.env);
+    expect(await readdir(home)).toEqual(['bin']);
+    await rm(home, { recursive: true });
+    await installPlugin('project', options);
+    await mkdir(join(home, 'bin'), { recursive: true });
+    await spareStart(options.root, options.env);
+    expect(await readdir(home)).toContain('package-lock.json');
+    await uninstallPlugin('project', options);
+    expect(await readdir(home)).toEqual(['bin']);
+  });
+
   it('looks again whenever the plugin is loaded', async () => {
     const project = join(options.root, '.opencode');
     const home = join(folder, 'home', '.opencode');
@@ -136,7 +187,7 @@ describe('installing the plugin', () => {
     await mkdir(join(home, 'bin'), { recursive: true });
     await seedFolder(project);
     await writeFile(join(project, 'tool', 'own.ts'), 'export default {};\n');
-    keepSpared(options.root, options.env ?? {});
+    void keepSpared(options.root, options.env ?? {});
     expect(await readdir(project)).toEqual(['tool']);
     await vi.waitFor(() => expect(existsSync(join(home, 'package.json'))).toBe(true));
   });

@@ -71,6 +71,10 @@ export function resultView(result: RestoreResult, output: Output, back: 'undo' |
     lines.push(
       `${style.yellow('todos')}  ${plural(result.todosLost, 'todo')} could not be carried over: OpenCode 1 writes them only through its own program, on the data of the server. Is \`opencode\` on PATH, or named by OPENCODE_BIN?\n`,
     );
+  if (result.serverSilent)
+    lines.push(
+      `${style.yellow('server')}  OpenCode runs, but did not answer: whether an agent is at work here is not known.\n`,
+    );
   if (result.prompt !== undefined)
     lines.push(`prompt  taken back, to be edited and sent again:\n${indented(result.prompt)}\n`);
   if (result.fork) lines.push(`session  ${result.fork.id} of the restore stays\n`);

@@ -208,5 +208,8 @@ describe('the result of a restore', () => {
     expect(resultText('Reverted', result({ conflicts: [{ path: 'a', reason: 'both changed' }] }))).toBe(
       'Reverted: 1 conflict.',
     );
+    expect(resultText('Restored', result({ restored: ['a'], serverSilent: true }))).toMatch(
+      /^Restored: 1 file written\. OpenCode runs, but did not answer/,
+    );
   });
 });

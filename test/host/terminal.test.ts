@@ -1,0 +1,51 @@
+import * as assert from 'node:assert/strict';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import * as vscode from 'vscode';
+import { Sessions } from '../../src/host/sessions';
+import { isolatedEnv } from '../rig/opencode-config';
+import { activate, closeEditors, eventually, log, project, required, withStore } from './helpers';
+
+/** A port in the range that the official extension takes one from. */
+const anyPort = (): number => Math.floor(Math.random() * (65535 - 16384 + 1)) + 16384;
+
+describe("The official extension's terminal", () => {
+  before(activate);
+  after(closeEditors);
+
+  it('has the server that is used', async () => {
+    const sessions = await withStore((api) => Promise.resolve(new Sessions(project, api.folder, log())));
+    const port = anyPort();
+    const home = join(project, '..', 'terminal');
+    mkdirSync(join(home, 'tmp'), { recursive: true });
+    // As its source has it: a terminal with these two, and a line typed into it. The rest keeps OpenCode to itself.
+    const terminal = vscode.window.createTerminal({
+      name: 'opencode',
+      env: {
+        ...isolatedEnv(home),
+        TERM: 'xterm-256color',
+        _EXTENSION_OPENCODE_PORT: String(port),
+        OPENCODE_CALLER: 'vscode',
+      },
+    });
+    try {
+      assert.equal(await sessions.running(), null);
+      terminal.show();
+      terminal.sendText(`'${required('HOST_OPENCODE')}' --port ${port}`);
+      const gateway = await eventually(
+        () => sessions.running(),
+        (found) => found !== null,
+        'its server was never found',
+        50_000,
+      );
+      assert.equal(gateway?.url, `http://127.0.0.1:${port}`);
+      assert.equal(gateway?.generation, 'v1');
+      assert.equal((await sessions.gateway()).url, gateway?.url);
+      assert.match((await sessions.description()) ?? '', new RegExp(`127\\.0\\.0\\.1:${port}, found running$`));
+    } finally {
+      // The terminal's programs end with it.
+      terminal.dispose();
+      await sessions.close();
+    }
+  });
+});
