@@ -209,7 +209,8 @@ const fileItem = (node: FileNode): vscode.TreeItem => {
   item.description = [lineCounts(change), showFolder && slash > 0 ? change.path.slice(0, slash) : '']
     .filter((part) => part !== '')
     .join(' · ');
-  item.tooltip = `${change.from === undefined ? change.path : `${change.from} → ${change.path}`} · ${change.status}`;
+  // VS Code adds what the letter at the edge means.
+  item.tooltip = change.from === undefined ? change.path : `${change.from} → ${change.path}`;
   item.contextValue = change.status === 'deleted' ? 'deletedFile' : 'file';
   item.command = { command: commands.openChanges, title: 'Open Changes', arguments: [node] };
   item.accessibilityInformation = { label: `${change.path}, ${change.status}, ${lineCounts(change)}` };
