@@ -53,8 +53,9 @@ export const lookOf = (node: TreeNode): string => {
   const icon = iconPath instanceof vscode.ThemeIcon ? [iconPath.id, iconPath.color?.id] : [];
   const hover = tooltip instanceof vscode.MarkdownString ? tooltip.value : tooltip;
   const opens = collapsibleState !== vscode.TreeItemCollapsibleState.None;
-  // A session's counts every point, and to draw a row is to lose those below it for a moment: that can wait for its age.
-  const more = node.type === 'session' ? [] : [hover, accessibilityInformation?.label];
+  // Those of a session and a turn count every point, and to draw a row is to lose clicks on all below it: they can wait for its age.
+  const counting = node.type === 'session' || node.type === 'turn';
+  const more = counting ? [] : [hover, accessibilityInformation?.label];
   return JSON.stringify([label, description, resourceUri?.fragment, contextValue, icon, opens, ...more]);
 };
 
