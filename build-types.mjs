@@ -28,6 +28,13 @@ function fail(problems) {
   process.exit(1);
 }
 
+/** An extension may compile with neither Node's types nor a browser's: to both this adds nothing. */
+const signalAnywhere = `declare global {
+    interface AbortSignal {
+        readonly aborted: boolean;
+    }
+}
+`;
 const entry = path.join(root, 'src/cli/api.ts');
 const program = ts.createProgram([entry], config.options);
 /** The entry reaches the whole engine at run time; a reader of its types needs only the files that the declarations import. */
@@ -39,7 +46,8 @@ for (const file of waiting) {
   const { emitSkipped, diagnostics } = program.emit(
     source,
     (name, text) => {
-      writing.push(mkdir(path.dirname(name), { recursive: true }).then(() => writeFile(name, text)));
+      const whole = text.includes('AbortSignal') ? text + signalAnywhere : text;
+      writing.push(mkdir(path.dirname(name), { recursive: true }).then(() => writeFile(name, whole)));
       for (const { fileName } of ts.preProcessFile(text).importedFiles) {
         const found = ts.resolveModuleName(fileName, file, config.options, ts.sys).resolvedModule?.resolvedFileName;
         if (!found || found.includes('node_modules') || seen.has(found)) continue;

@@ -158,7 +158,10 @@ function flatten(values: Record<string, unknown>, prefix = ''): Record<string, u
   return out;
 }
 
-export function globalConfigPath(env: NodeJS.ProcessEnv = process.env): string {
+/** As `process.env`, in words that a program without Node's types knows, too. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+export function globalConfigPath(env: Environment = process.env): string {
   const base = xdg(env.XDG_CONFIG_HOME) ?? join(homedir(), '.config');
   return join(base, 'opencode-checkpoints', 'config.json');
 }
@@ -181,7 +184,7 @@ export function readConfigFile(path: string): { values: unknown; problem: Config
 }
 
 /** Environment beats files: OPENCODE_CHECKPOINTS_<SETTING>, e.g. OPENCODE_CHECKPOINTS_AUTOMATIC=off. */
-export function environmentLayer(env: NodeJS.ProcessEnv): Record<string, unknown> {
+export function environmentLayer(env: Environment): Record<string, unknown> {
   const out: Record<string, unknown> = {};
   for (const key of Object.keys(readers) as ConfigKey[]) {
     const name = `OPENCODE_CHECKPOINTS_${key
@@ -203,7 +206,7 @@ export function environmentLayer(env: NodeJS.ProcessEnv): Record<string, unknown
 export function loadConfig(
   root: string,
   folder: string,
-  env: NodeJS.ProcessEnv = process.env,
+  env: Environment = process.env,
 ): { config: Config; problems: ConfigProblem[] } {
   const sources = [
     { path: globalConfigPath(env), project: false },
@@ -220,7 +223,7 @@ export function loadConfig(
 }
 
 /** Where all stores live. */
-export function storeHome(env: NodeJS.ProcessEnv = process.env): string {
+export function storeHome(env: Environment = process.env): string {
   if (env.OPENCODE_CHECKPOINTS_HOME) return absolute('OPENCODE_CHECKPOINTS_HOME', env.OPENCODE_CHECKPOINTS_HOME);
   const { values } = readConfigFile(globalConfigPath(env));
   const location = (values as { storeLocation?: unknown } | null)?.storeLocation;

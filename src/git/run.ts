@@ -113,7 +113,7 @@ export function runGit(args: string[], options: GitOptions): Promise<GitOutput> 
       if (timedOut) return reject(new CheckpointsError('timeout', `git ${verb(args)} took too long and was ended.`));
       const result = { code: code ?? -1, stdout: Buffer.concat(out), stderr };
       if (result.code === 0 || options.accept?.includes(result.code)) resolve(result);
-      else reject(classify(args, result));
+      else void tooOld(result, options).then((old) => reject(old ?? classify(args, result)));
     });
     child.stdin.end(options.input ?? '');
   });
@@ -135,6 +135,21 @@ function startFailure(error: NodeJS.ErrnoException): CheckpointsError {
   return error.code === 'ENOENT'
     ? new CheckpointsError('git-missing', 'git was not found on PATH.', { cause: error })
     : new CheckpointsError('git-failed', `git could not be started: ${error.message}`, { cause: error });
+}
+
+const oldest = [2, 31] as const;
+
+/** A git that does not know what it is asked may be too old for it. That is asked then only: it would cost a process each time. */
+async function tooOld({ code, stderr }: GitOutput, { cwd, env }: GitOptions): Promise<CheckpointsError | undefined> {
+  if (code !== 129 && !/unknown (option|switch|subcommand)|is not a git command/.test(stderr)) return undefined;
+  const { stdout } = await runGit(['version'], { cwd, env, accept: [129] }).catch(() => ({ stdout: '' }));
+  const [version, major, minor] = /(\d+)\.(\d+)[.\d]*/.exec(stdout.toString()) ?? [];
+  const isOld = Number(major) < oldest[0] || (Number(major) === oldest[0] && Number(minor) < oldest[1]);
+  if (!isOld) return undefined;
+  return new CheckpointsError(
+    'git-missing',
+    `git was not found in version ${oldest.join('.')} or newer, only ${version}.`,
+  );
 }
 
 /** git's stderr, classified in one table. */

@@ -66,14 +66,23 @@ export const removeTargets = async (targets: readonly Target[], log: vscode.LogO
   const [first] = targets;
   if (first === undefined) return false;
   const what = targets.length === 1 ? `“${shortTitle(first.checkpoint, 60)}”` : plural(targets.length, 'checkpoint');
+  const stays = 'Your files are not changed. A deleted checkpoint cannot be brought back.';
   const answer = await vscode.window.showWarningMessage(
     `Delete ${what}?`,
-    { modal: true, detail: 'Your files are not changed. A deleted checkpoint cannot be brought back.' },
+    { modal: true, detail: [pinnedAmong(targets), stays].filter((sentence) => sentence !== '').join(' ') },
     'Delete',
   );
   if (answer !== 'Delete') return false;
   for (const [root, ids] of byRoot(targets)) log.info(`deleted ${(await root.api.remove(ids)).join(', ')}`);
   return true;
+};
+
+/** A pin says that somebody wants to keep it. */
+const pinnedAmong = (targets: readonly Target[]): string => {
+  const pinned = targets.filter(({ checkpoint }) => checkpoint.pinned).length;
+  if (pinned === 0) return '';
+  if (targets.length === 1) return 'It is pinned.';
+  return pinned === 1 ? 'One of them is pinned.' : `${pinned} of them are pinned.`;
 };
 
 export const clearSession = async ({ workspaces, log }: Services, argument: unknown): Promise<boolean> => {

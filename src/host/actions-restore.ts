@@ -12,6 +12,7 @@ import type { Services } from './services';
 import { activeSnapshotDiff } from './snapshot-diff';
 import { isTreeNode, type FileNode, type FolderNode } from './tree-nodes';
 import { parseSnapshotUri } from './uris';
+import { workingKind } from './working-side';
 
 export const restore = async ({ workspaces, flow }: Services, argument: unknown): Promise<boolean> => {
   const target = await targetOf(workspaces, argument, 'Restore Checkpoint…');
@@ -91,14 +92,21 @@ export const restoreFile = async (services: Services, argument: unknown): Promis
   const root = place === undefined ? undefined : await workspaces.forUri(place.file);
   const path = place === undefined ? undefined : root?.toRelative(place.file);
   if (place === undefined || root === undefined || path === undefined) throw await noFile(workspaces, place?.file);
-  if (place.checkpoint !== null)
-    return flow.restorePaths({ root, checkpoint: await root.api.resolve(place.checkpoint) }, [path]);
+  if (place.checkpoint !== null) {
+    // A file that was renamed since comes back under its old name and goes under its new one.
+    const now = diff === undefined ? place.file : workingFile(diff.modified);
+    const renamed = (await workingKind(now)) === 'nothing' ? undefined : root.toRelative(now);
+    const paths = [...new Set([path, renamed ?? path])];
+    return flow.restorePaths({ root, checkpoint: await root.api.resolve(place.checkpoint) }, paths);
+  }
   const target =
     gutter.target?.root === root
       ? gutter.target
       : await pickCheckpoint(workspaces, `Restore ${path} from…`, (candidate) => candidate.root === root);
   return target === undefined ? false : flow.restorePaths(target, [path]);
 };
+
+const workingFile = (uri: vscode.Uri): vscode.Uri => (uri.scheme === 'file' ? uri : parseSnapshotUri(uri).file);
 
 /** What its checkpoint no longer has is brought back from the one before. */
 const holderOf = async (node: FileNode | FolderNode): Promise<Target> => {

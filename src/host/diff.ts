@@ -37,6 +37,12 @@ export const openWorkingDiff = async (
   );
 };
 
+/** What a diff is called: a renamed file by both names, with the folder where only that is another. */
+const nameOf = ({ path, from }: Pick<Change, 'path' | 'from'>): string => {
+  if (from === undefined) return basename(path);
+  return `${basename(from) === basename(path) ? from : basename(from)} → ${basename(path)}`;
+};
+
 /**
  * For the rows of a checkpoint's changed files: while the file still is as the checkpoint has it, a diff with the
  * checkpoint would be empty, so the left side is then the checkpoint before it: what is shown is what the row is about.
@@ -44,9 +50,10 @@ export const openWorkingDiff = async (
 export const openChangeDiff = async (
   { root, checkpoint }: Target,
   previous: Checkpoint | undefined,
-  { path, from }: Change,
+  change: Change,
   options: vscode.TextDocumentShowOptions = {},
 ): Promise<void> => {
+  const { path, from } = change;
   const file = root.toUri(path);
   const unchanged = (await root.api.diff(checkpoint.id, undefined, { paths: [path] })).changes.length === 0;
   if (!unchanged || previous === undefined) return openWorkingDiff({ root, checkpoint }, path, options);
@@ -54,15 +61,15 @@ export const openChangeDiff = async (
   await show(
     then,
     now ?? nothingUri(previous.id, file),
-    `${basename(path)} (${momentTitle(previous)} ↔ ${now ? 'Working File' : 'deleted'})`,
+    `${nameOf(change)} (${momentTitle(previous)} ↔ ${now ? 'Working File' : 'deleted'})`,
     options,
   );
 };
 
 type Side = { checkpoint: Checkpoint } | 'working';
 
-const sideUri = async (side: Side, file: vscode.Uri): Promise<vscode.Uri | undefined> =>
-  side === 'working' ? workingSide(file) : snapshotUri(side.checkpoint.id, file);
+const sideUri = async (side: Side, file: vscode.Uri, beside: vscode.Uri): Promise<vscode.Uri | undefined> =>
+  side === 'working' ? workingSide(file) : snapshotUri(side.checkpoint.id, file, beside);
 
 /** Many files in VS Code's changes editor. A rename shows as one row with both paths. */
 export const openChanges = async (
@@ -78,8 +85,8 @@ export const openChanges = async (
       const before = change.from === undefined ? now : root.toUri(change.from);
       return [
         now,
-        change.status === 'added' ? undefined : await sideUri(left, before),
-        change.status === 'deleted' ? undefined : await sideUri(right, now),
+        change.status === 'added' ? undefined : await sideUri(left, before, now),
+        change.status === 'deleted' ? undefined : await sideUri(right, now, now),
       ];
     }),
   );
@@ -122,5 +129,5 @@ export const openPreviousDiff = async (
   const still = changes.length === 0 && (await workingKind(file)) === 'file';
   const before = previous === undefined ? 'nothing' : momentTitle(previous, 30);
   const after = still ? 'Working File' : momentTitle(checkpoint, 30);
-  await show(left, still ? file : right, `${basename(change.path)} (${before} ↔ ${after})`);
+  await show(left, still ? file : right, `${nameOf(change)} (${before} ↔ ${after})`);
 };

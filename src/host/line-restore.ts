@@ -10,13 +10,15 @@ import { activeSnapshotDiff } from './snapshot-diff';
 import { parseSnapshotUri } from './uris';
 import { workingKind } from './working-side';
 
+const onlyWhole = 'This is a link: only all of it can be restored.';
+
+const isLink = async (uri: vscode.Uri): Promise<boolean> =>
+  (uri.scheme === snapshotScheme && parseSnapshotUri(uri).now) ||
+  (uri.scheme === 'file' && (await workingKind(uri)) === 'link');
+
 /** Readonly documents take edits in memory without a word, so the scheme is checked. A link is followed when it is written. */
 const refuseReadonly = async (uri: vscode.Uri): Promise<void> => {
-  if (
-    (uri.scheme === snapshotScheme && parseSnapshotUri(uri).now) ||
-    (uri.scheme === 'file' && (await workingKind(uri)) === 'link')
-  )
-    throw new CheckpointsError('invalid-argument', 'This is a link: only all of it can be restored.');
+  if (await isLink(uri)) throw new CheckpointsError('invalid-argument', onlyWhole);
   if (uri.scheme !== 'file') throw new CheckpointsError('invalid-argument', 'Only the working file can be changed.');
 };
 
@@ -71,7 +73,11 @@ export const restoreSelectedLines = async (): Promise<number> => {
   if (diff === undefined)
     throw new CheckpointsError('invalid-argument', 'Open a file of a checkpoint in the diff editor first.');
   if (isCheckpoints(diff.modified)) return offerWorking(diff);
-  if (isGone(diff.modified)) return offerFile(diff, 'The file is not there now: only all of it can be restored.');
+  if (isGone(diff.modified))
+    return (await workingKind(parseSnapshotUri(diff.modified).file)) === 'nothing'
+      ? offerFile(diff, 'The file is not there now: only all of it can be restored.')
+      : offerWorking(diff);
+  if (await isLink(diff.modified)) return offerFile(diff, onlyWhole);
   await refuseReadonly(diff.modified);
   const selected = selectedSide(diff, vscode.window.activeTextEditor, vscode.window.visibleTextEditors);
   if (selected === undefined) throw new CheckpointsError('invalid-argument', 'Select lines in the diff first.');

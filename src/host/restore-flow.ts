@@ -203,9 +203,10 @@ const sayNothingDone = (plan: RestorePlan): void => {
 /** A prompt's checkpoint is titled after the prompt and lies before it: "Restore “Rename it”?" would be read as the opposite. */
 const doing = (plan: RestorePlan, { trigger }: Checkpoint, paths: readonly string[] = []): string => {
   if (onlyForks(plan)) return 'Fork the session at';
-  const [path] = paths;
-  if (path !== undefined && paths.length === 1)
-    return `Restore ${path} as it was ${trigger === 'turn' ? 'before' : 'at'}`;
+  const [path, renamed] = paths;
+  const when = trigger === 'turn' ? 'before' : 'at';
+  if (path !== undefined && paths.length === 1) return `Restore ${path} as it was ${when}`;
+  if (path !== undefined && paths.length === 2) return `Restore ${path} and ${renamed} as they were ${when}`;
   return trigger === 'turn' ? 'Go back to before' : 'Restore';
 };
 

@@ -1,6 +1,6 @@
 import * as vscode from 'vscode';
 import { snapshotScheme } from './ids';
-import { parseSnapshotUri } from './uris';
+import { nothingUri, parseSnapshotUri } from './uris';
 
 /** The two sides of the diff in front, when the left one is a checkpoint's file. */
 export const activeSnapshotDiff = (): vscode.TabInputTextDiff | undefined => {
@@ -8,19 +8,25 @@ export const activeSnapshotDiff = (): vscode.TabInputTextDiff | undefined => {
   if (input instanceof vscode.TabInputTextDiff) return input.original.scheme === snapshotScheme ? input : undefined;
   if (input instanceof vscode.TabInputText) return undefined;
   const { activeTextEditor, visibleTextEditors } = vscode.window;
-  const sides = sidesAround(
-    activeTextEditor?.document.uri,
-    visibleTextEditors.map(({ document }) => document.uri),
-  );
+  const active = activeTextEditor?.document.uri;
+  const visible = visibleTextEditors.map(({ document }) => document.uri);
+  const sides = sidesAround(active, visible) ?? goneSides(active);
   return sides && new vscode.TabInputTextDiff(...sides);
 };
 
+/** A file that was deleted has no right side among many changes: there is no editor for what is not there. */
+const goneSides = (active: vscode.Uri | undefined): [original: vscode.Uri, modified: vscode.Uri] | undefined => {
+  if (active?.scheme !== snapshotScheme) return undefined;
+  const { checkpoint, empty, now, file } = parseSnapshotUri(active);
+  return empty || now ? undefined : [active, nothingUri(checkpoint, file)];
+};
+
 const fileOf = (uri: vscode.Uri): string =>
-  (uri.scheme === snapshotScheme ? parseSnapshotUri(uri).file : uri).toString();
+  (uri.scheme === snapshotScheme ? parseSnapshotUri(uri).beside : uri).toString();
 
 /**
  * In the editor of many changes VS Code tells extensions of no sides. Those of the file with the focus are on the screen, and
- * are the same file: as a checkpoint has it, and as it is now or as a later checkpoint has it.
+ * are the same file: as a checkpoint has it, and as it is now or as a later checkpoint has it, maybe under another name.
  */
 export const sidesAround = (
   active: vscode.Uri | undefined,

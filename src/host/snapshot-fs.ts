@@ -18,7 +18,7 @@ export class SnapshotFileSystem implements vscode.FileSystemProvider {
 
   async stat(uri: vscode.Uri): Promise<vscode.FileStat> {
     const { checkpoint, empty, now, file } = parseSnapshotUri(uri);
-    if (empty) return stat(vscode.FileType.File, 0, 0);
+    if (empty) return stat(vscode.FileType.File, nothingOf(file).length, 0);
     const { root, relative } = await this.locate(uri, file);
     if (now) return linkStat(uri, file);
     const found = await root.api.stat(checkpoint, relative);
@@ -29,7 +29,7 @@ export class SnapshotFileSystem implements vscode.FileSystemProvider {
 
   async readFile(uri: vscode.Uri): Promise<Uint8Array> {
     const { checkpoint, empty, now, file } = parseSnapshotUri(uri);
-    if (empty) return new Uint8Array();
+    if (empty) return nothingOf(file);
     const { root, relative } = await this.locate(uri, file);
     if (now) return linkTarget(uri, file);
     try {
@@ -68,6 +68,14 @@ export class SnapshotFileSystem implements vscode.FileSystemProvider {
     return { root, relative };
   }
 }
+
+/** What VS Code's image preview shows: an empty file is an error to it, so that the side without a picture is a clear pixel. */
+const picture = /\.(?:png|jpe?g|jpe|gif|bmp|ico|webp|avif)$/i;
+const clearPixel = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNkYAAAAAYAAjCB0C8AAAAASUVORK5CYII=',
+  'base64',
+);
+const nothingOf = (file: vscode.Uri): Uint8Array => (picture.test(file.path) ? clearPixel : new Uint8Array());
 
 const stat = (type: vscode.FileType, size: number, time: number): vscode.FileStat => ({
   type,

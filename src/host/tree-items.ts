@@ -53,8 +53,9 @@ export const lookOf = (node: TreeNode): string => {
   const icon = iconPath instanceof vscode.ThemeIcon ? [iconPath.id, iconPath.color?.id] : [];
   const hover = tooltip instanceof vscode.MarkdownString ? tooltip.value : tooltip;
   const opens = collapsibleState !== vscode.TreeItemCollapsibleState.None;
-  // A session's counts every point, and to draw a row is to lose those below it for a moment: that can wait for its age.
-  const more = node.type === 'session' ? [] : [hover, accessibilityInformation?.label];
+  // Those of a session and a turn count every point, and to draw a row is to lose clicks on all below it: they can wait for its age.
+  const counting = node.type === 'session' || node.type === 'turn';
+  const more = counting ? [] : [hover, accessibilityInformation?.label];
   return JSON.stringify([label, description, resourceUri?.fragment, contextValue, icon, opens, ...more]);
 };
 
@@ -209,7 +210,8 @@ const fileItem = (node: FileNode): vscode.TreeItem => {
   item.description = [lineCounts(change), showFolder && slash > 0 ? change.path.slice(0, slash) : '']
     .filter((part) => part !== '')
     .join(' · ');
-  item.tooltip = `${change.from === undefined ? change.path : `${change.from} → ${change.path}`} · ${change.status}`;
+  // VS Code adds what the letter at the edge means.
+  item.tooltip = change.from === undefined ? change.path : `${change.from} → ${change.path}`;
   item.contextValue = change.status === 'deleted' ? 'deletedFile' : 'file';
   item.command = { command: commands.openChanges, title: 'Open Changes', arguments: [node] };
   item.accessibilityInformation = { label: `${change.path}, ${change.status}, ${lineCounts(change)}` };

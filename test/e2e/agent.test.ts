@@ -45,6 +45,8 @@ describe('an agent at work', () => {
     await workbench.pick('This Project');
     await workbench.notification('Installed as').waitFor();
     expect(session.exists('.opencode/plugins/opencode-checkpoints.js')).toBe(true);
+    // What is done is not offered again.
+    await workbench.view(view).getByRole('button', { name: 'Install OpenCode Plugin' }).waitFor({ state: 'detached' });
     await workbench.command('Notifications: Clear All Notifications');
   });
 

@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync } from 'node:fs';
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Change, Checkpoint } from '../../src/core/model';
@@ -281,4 +281,21 @@ describe('roots', () => {
     chmodSync(bin, 0o755);
     expect((await desk.refusal(['create'], 1, { env: { PATH: bin } })).reason).toBe('git-missing');
   });
+
+  it.each([
+    ['2.20.1', 'git-missing', 'git was not found in version 2.31 or newer, only 2.20.1.'],
+    ['2.31.0', 'git-failed', 'unknown option'],
+  ])(
+    'says of git %s, when it does not know what it is asked, whether it is too old',
+    async (version, reason, words) => {
+      const bin = path.join(desk.top, 'old');
+      mkdirSync(bin, { recursive: true });
+      const answer = `[ "$1" = version ] && echo "git version ${version}" && exit 0`;
+      writeFileSync(path.join(bin, 'git'), `#!/bin/sh\n${answer}\necho "error: unknown option" >&2; exit 129\n`);
+      chmodSync(path.join(bin, 'git'), 0o755);
+      const error = await desk.refusal(['create'], 1, { env: { PATH: `${bin}:${process.env['PATH'] ?? ''}` } });
+      expect(error.reason).toBe(reason);
+      expect(error.message).toContain(words);
+    },
+  );
 });

@@ -22,6 +22,21 @@ beforeAll(() => {
 });
 afterAll(() => desk.dispose());
 
+const compileIn = (cwd: string, args: string[]): string => {
+  try {
+    return execFileSync(process.execPath, [tsc, ...args], { cwd, encoding: 'utf8' });
+  } catch (error) {
+    return (error as { stdout: string }).stdout;
+  }
+};
+
+const extension = `
+import type * as vscode from 'vscode';
+import type { ExtensionApi } from 'opencode-checkpoints';
+export const save = async (of: vscode.Extension<ExtensionApi<vscode.Uri>>, folder: vscode.Uri): Promise<string> =>
+  (await (await of.activate()).folder(folder).save({ name: 'From another extension' })).id;
+`;
+
 const source = `
 import { CheckpointsError, openWorkspace, type Checkpoint, type CheckpointsApi, type ExtensionApi } from 'opencode-checkpoints';
 const api: CheckpointsApi = await openWorkspace({ directory: process.argv[2]! });
@@ -54,15 +69,20 @@ describe('the package for other programs', () => {
       'out',
     ];
     const types = ['--types', 'node', '--typeRoots', path.join(project, 'node_modules/@types')];
-    const compile = (file: string): string => {
-      try {
-        return execFileSync(process.execPath, [tsc, ...options, ...types, file], { cwd: desk.top, encoding: 'utf8' });
-      } catch (error) {
-        return (error as { stdout: string }).stdout;
-      }
-    };
+    const compile = (file: string): string => compileIn(desk.top, [...options, ...types, file]);
     expect(compile('program.ts')).toBe('');
     expect(compile('wrong.ts')).toContain('TS2322');
+  });
+
+  it.each([
+    ['no types of Node', ['vscode']],
+    ['neither those nor a browser’s', ['vscode', '--lib', 'es2022']],
+    ['Node’s', ['vscode,node', '--lib', 'es2022']],
+  ])('has types that an extension compiles with which knows VS Code’s and %s', (_, types) => {
+    writeFileSync(path.join(desk.top, 'extension.ts'), extension);
+    const roots = path.join(project, 'node_modules/@types');
+    const options = ['--strict', '--noEmit', '--module', 'nodenext', '--target', 'es2022', '--typeRoots', roots];
+    expect(compileIn(desk.top, [...options, '--types', ...types, 'extension.ts'])).toBe('');
   });
 
   it('is found by its name', async () => {

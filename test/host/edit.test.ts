@@ -83,7 +83,11 @@ describe('keeping order', () => {
     const { id } = await make('Doomed');
     const asked = await answering([undefined], () => run(commands.delete, id));
     assert.equal(asked[0]?.message, 'Delete “Doomed”?');
+    assert.doesNotMatch(asked[0]?.detail ?? '', /pinned/);
     assert.equal(await gone(id), false);
+    await run(commands.pin, id);
+    const again = await answering([undefined], () => run(commands.delete, id));
+    assert.match(again[0]?.detail ?? '', /^It is pinned\. Your files are not changed/);
     await answering(['Delete'], () => run(commands.delete, id));
     assert.equal(await gone(id), true);
   });

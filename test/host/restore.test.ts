@@ -6,7 +6,7 @@ import { commands } from '../../src/host/ids';
 import { RestoreFlow, type FileChooser } from '../../src/host/restore-flow';
 import type { Root } from '../../src/host/root';
 import type { FileNode, FolderNode } from '../../src/host/tree-nodes';
-import { nothingUri } from '../../src/host/uris';
+import { nothingUri, snapshotUri } from '../../src/host/uris';
 import { Workspaces } from '../../src/host/workspaces';
 import {
   activate,
@@ -344,6 +344,20 @@ describe('restoring', () => {
     assert.equal(asked[0]?.message, 'Restore later.txt as it was at “Restore here”?');
     assert.equal(asked[1]?.message, 'Restored: 1 file deleted.');
     assert.equal(exists('later.txt'), false);
+  });
+
+  it('takes a renamed file back by both of its names', async () => {
+    write('before.txt', 'renamed\n');
+    const { id } = await withStore((api) => api.create({ name: 'Before the rename' }));
+    remove('before.txt');
+    write('after.txt', 'renamed\n');
+    await run('vscode.diff', snapshotUri(id, uri('before.txt')), uri('after.txt'), 'Renamed');
+    await eventually(activeTab, (tab) => tab?.label === 'Renamed', 'no diff');
+    const asked = await answering(['Restore'], () => run(commands.restoreFile, uri('after.txt')));
+    assert.equal(asked[0]?.message, 'Restore before.txt and after.txt as they were at “Before the rename”?');
+    assert.equal(read('before.txt'), 'renamed\n');
+    assert.equal(exists('after.txt'), false);
+    remove('before.txt');
   });
 
   it('brings back what a checkpoint no longer has, from the one before it', async () => {

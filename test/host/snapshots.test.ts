@@ -156,6 +156,22 @@ describe('files of a checkpoint', () => {
     assert.equal((await vscode.workspace.fs.readFile(nothingUri(checkpoint.id, uri('README.md')))).length, 0);
   });
 
+  it('are found with what the image preview adds to their address, and have a picture for the side without one', async () => {
+    const added = snapshotUri(checkpoint.id, uri('data.bin')).with({ query: 'version=1' });
+    assert.deepEqual(Buffer.from(await vscode.workspace.fs.readFile(added)), Buffer.from(bytes));
+    const nothing = nothingUri(checkpoint.id, uri('logo.PNG'));
+    const picture = Buffer.from(await vscode.workspace.fs.readFile(nothing));
+    assert.equal(picture.subarray(1, 4).toString(), 'PNG');
+    assert.equal((await vscode.workspace.fs.stat(nothing)).size, picture.length);
+  });
+
+  it('say beside which file a renamed one stands', () => {
+    const [then, now] = [uri('a & b/old+%.ts'), uri('ü#?.ts')];
+    const place = parseSnapshotUri(vscode.Uri.parse(snapshotUri(checkpoint.id, then, now).toString()));
+    assert.equal(place.file.toString(), then.toString());
+    assert.equal(place.beside.toString(), now.toString());
+  });
+
   it('keep their address both ways', () => {
     for (const file of [uri('a b/ü#?.ts'), vscode.Uri.parse('file://server/share/x.ts')]) {
       for (const side of [snapshotUri, nothingUri]) {

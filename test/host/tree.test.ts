@@ -181,6 +181,16 @@ describe('tree', () => {
     await draw();
     assert.equal(drawn.get(tree.getTreeItem(row).id ?? ''), row);
     assert.equal(row.type, 'turn' as string);
+    // One more point of a turn that nobody has opened, on a file that it had changed before: nothing of that is to be seen.
+    const drawnAgain: unknown[] = [];
+    const again = tree.onDidChangeTreeData((more) => drawnAgain.push(more));
+    write('top.ts', 'by the agent once more\n');
+    await withStore((api) =>
+      api.create({ trigger: 'tool', session, turn, cause: { tool: 'edit', callId: null, paths: ['top.ts'] } }),
+    );
+    await tree.refresh();
+    again.dispose();
+    assert.equal(drawnAgain.length, 0, 'a row was drawn that looks as before');
     await withStore((api) => api.clear('ses_rows'));
   });
 

@@ -19,6 +19,7 @@ const fake = vi.hoisted(() => {
         readonly modified: unknown,
       ) {}
     },
+    TabInputText: class {},
     EndOfLine: { LF: 1, CRLF: 2 },
     WorkspaceEdit: Edit,
     Range: class {
@@ -93,6 +94,16 @@ describe('“Restore Selected Lines”', () => {
       'Restore This File',
     );
     expect(fake.commands.executeCommand).toHaveBeenCalledWith(commands.restoreFile, gone);
+  });
+
+  it('offers it among many changes, too, where a deleted file has no right side', async () => {
+    given('a\n', '', 0, 'left');
+    fake.window.tabGroups.activeTabGroup.activeTab.input = {};
+    expect(await restoreSelectedLines()).toBe(0);
+    expect(fake.window.showInformationMessage).toHaveBeenCalledWith(
+      expect.stringMatching(/^The file is not there now/),
+      'Restore This File',
+    );
   });
 
   const many = Array.from({ length: 5000 }, (_, index) => `line ${index}`);

@@ -10,6 +10,7 @@ describe('the sides of a file among many changes', () => {
   const other = uri('/project/b.ts');
   const [older, newer] = ['cp_1', 'cp_2'].map((id) => snapshotUri(id, file));
   if (older === undefined || newer === undefined) throw new Error('two checkpoints');
+  const renamed = snapshotUri('cp_1', uri('/project/old & gone.ts'), file);
   const text = (sides: ReturnType<typeof sidesAround>): string[] | undefined => sides?.map(String);
 
   it.each([
@@ -17,6 +18,8 @@ describe('the sides of a file among many changes', () => {
     ['its checkpoint', older, [older, file], [older, file]],
     ['the later of two checkpoints', newer, [newer, older], [older, newer]],
     ['the older of two checkpoints', older, [newer, older], [older, newer]],
+    ['a file that was renamed', file, [file, renamed], [renamed, file]],
+    ['how a renamed file was', renamed, [file, renamed], [renamed, file]],
     ['a link', linkUri(file), [older, linkUri(file)], [older, linkUri(file)]],
   ])('with the focus on %s', (_, active, visible, sides) => {
     expect(text(sidesAround(active, visible))).toEqual(sides.map(String));
