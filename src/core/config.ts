@@ -3,7 +3,7 @@ import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import { CheckpointsError } from './errors';
 
-/** The settings of SPEC "Configuration", as every host sees them. */
+/** The settings, as every host sees them. */
 export interface Config {
   automatic: 'tool' | 'turn' | 'off';
   exclude: string[];
