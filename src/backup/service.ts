@@ -138,6 +138,8 @@ export class BackupService implements BackupApi {
 
   async preview(options: { from?: string; deleted?: boolean; signal?: AbortSignal } = {}): Promise<RestorePreview> {
     const catalog = await this.catalog(options.from);
+    // Nobody has to have OpenCode to be told that nothing is there.
+    if (catalog.sessions.size === 0) return { path: catalog.folder.path, sessions: [], unreadable: catalog.unreadable };
     const machine = await thisMachine(this.options.home);
     const comparison = await Comparison.open(catalog, await this.options.gateway(), machine.id);
     const shown = [...catalog.sessions.values()].filter(({ deleted }) => options.deleted !== false || !deleted);

@@ -42,7 +42,7 @@ export const waysOut: Record<CliReason, string> = {
     '`--server URL` takes one that is running. Files and task work without: leave out `--session`, restore with `--scope files`.',
   'opencode-too-old': 'Update OpenCode.',
   'session-missing':
-    'Look whether the id is right and the server is the right one. What a backup has is told by `backup restore --dry-run`; a restore of files alone needs no session: `--scope files`.',
+    'Look whether the id is right and the server is the right one. What a backup has is told by `backup restore --dry-run`; files, where the checkpoint has any, need no session: `--scope files`.',
   'session-busy': 'Stop it first, or go on all the same with `--force`.',
   'message-missing': 'Look whether the id is right; files need no conversation: `--scope files`.',
   'fork-mismatch': 'The original session is as it was. Try again, or restore only the files: `--scope files`.',

@@ -3,7 +3,7 @@ import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import { CheckpointsError } from './errors';
 
-/** The settings of SPEC "Configuration", as every host sees them. */
+/** The settings, as every host sees them. */
 export interface Config {
   automatic: 'tool' | 'turn' | 'off';
   exclude: string[];
@@ -92,6 +92,26 @@ const strings = (value: unknown): unknown => {
   return list.every((item) => typeof item === 'string') ? list : undefined;
 };
 
+/** In words, for whoever wrote something else. */
+const wanted: Record<ConfigKey, string> = {
+  automatic: '"tool", "turn" or "off"',
+  exclude: 'a list of patterns',
+  maxFileSize: 'a size such as "20 MB"',
+  maxCheckpoints: 'a whole number',
+  maxAge: 'a time such as "30 days"',
+  maxStoreSize: 'a size such as "2 GB"',
+  captureBudget: 'a time such as "5 s"',
+  'task.exportState': 'true or false',
+  'task.autosaveEvery': 'a whole number',
+  'opencode.serverUrl': 'an address',
+  'opencode.path': 'a path',
+  storeLocation: 'a path',
+  'backup.path': 'a path',
+  'backup.generations': 'a whole number',
+  'backup.debug': 'true or false',
+  tools: '"all", "core" or "none"',
+};
+
 /** Plain numbers: bytes for sizes, days for maxAge, milliseconds for captureBudget. */
 const readers: Record<ConfigKey, (value: unknown) => unknown> = {
   automatic: oneOf('tool', 'turn', 'off'),
@@ -138,7 +158,12 @@ export function mergeConfig(layers: Array<{ source: string; values: unknown; pro
         problems.push({ source, key, message: `${source}: "${key}" is not taken from a project's file.` });
       else {
         const good = read(value);
-        if (good === undefined) problems.push({ source, key, message: `${source}: bad value for "${key}".` });
+        if (good === undefined)
+          problems.push({
+            source,
+            key,
+            message: `${source}: bad value for "${key}", which takes ${wanted[key as ConfigKey]}.`,
+          });
         else config[key] = key === 'exclude' ? [...(config[key] as string[]), ...(good as string[])] : good;
       }
     }

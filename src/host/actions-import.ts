@@ -1,5 +1,6 @@
 import * as vscode from 'vscode';
 import { sourceNames, sources, type ImportReport, type Source } from '../imports/model';
+import type { Offer } from '../imports/offers';
 import { bundleFilter, importBundle } from './actions-sync';
 import { importPage, importText, offerText } from './import-text';
 import type { ImportChoice } from './import';
@@ -36,7 +37,7 @@ export const importAny = async (services: Services): Promise<void> => {
       label: `$(cloud-download) ${sourceNames[from]}`,
       description: from === 's4' ? plural(count, 'session') : plural(count, 'checkpoint'),
       detail: path,
-      choice: { from, ...(from === 's4' ? { path } : {}) },
+      choice: chosenOffer({ from, path }),
     })),
     { label: 'From another place', kind: vscode.QuickPickItemKind.Separator },
     ...sources.map((from) => ({ label: `$(folder-opened) ${sourceNames[from]}…`, detail: hints[from], place: from })),
@@ -93,6 +94,11 @@ const importOld = async (services: Services, root: Root, choices: readonly Impor
   if (answer === details) await services.pages.show('Import', importPage(reports));
 };
 
+const chosenOffer = ({ from, path }: Pick<Offer, 'from' | 'path'>): ImportChoice => ({
+  from,
+  ...(from === 's4' ? { path, found: true } : {}),
+});
+
 /** Once for each kind of data and workspace: whoever says no has said it, and finds it under Import… later. */
 export const offerOldData = async (services: Services): Promise<void> => {
   if (!vscode.workspace.isTrusted) return;
@@ -101,7 +107,8 @@ export const offerOldData = async (services: Services): Promise<void> => {
     if (offers.length === 0) continue;
     const answer = await vscode.window.showInformationMessage(offerText(offers), 'Import', 'Not Now');
     if (answer !== 'Import') continue;
-    const choices = offers.map(({ from, path }) => ({ from, ...(from === 's4' ? { path } : {}) }));
-    await importOld(services, root, choices).catch((error: unknown) => void showError(error, services.log));
+    await importOld(services, root, offers.map(chosenOffer)).catch(
+      (error: unknown) => void showError(error, services.log),
+    );
   }
 };

@@ -20,7 +20,9 @@ export const importText = ({ from, imported, skipped, problems }: ImportReport):
     skipped.length > 0 ? `${skipped.length} left out` : '',
     problems.length > 0 ? plural(problems.length, 'problem') : '',
   ];
-  return `${parts.filter((part) => part !== '').join(', ')}.`;
+  // They have no checkpoint yet, so the tree does not show them.
+  const where = from === 's4' && imported.length > 0 ? ' OpenCode lists what came among its sessions.' : '';
+  return `${parts.filter((part) => part !== '').join(', ')}.${where}`;
 };
 
 /** Everything, for whoever wants to know: which, and why not. */

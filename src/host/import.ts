@@ -12,6 +12,8 @@ export interface ImportChoice {
   from: Source;
   /** Left out: the usual place. */
   path?: string;
+  /** The path is one that was found, not one that somebody named. */
+  found?: boolean;
 }
 
 /** Importing older programs' data, loaded when somebody asks for it. */
@@ -43,8 +45,9 @@ export class OldData {
     return result;
   }
 
-  async run(root: Root, { from, path }: ImportChoice, signal?: AbortSignal): Promise<ImportReport> {
-    const report = from === 's4' ? await this.sessions(root, path, signal) : await this.checkpoints(root, from, path);
+  async run(root: Root, choice: ImportChoice, signal?: AbortSignal): Promise<ImportReport> {
+    const { from, path } = choice;
+    const report = from === 's4' ? await this.sessions(root, choice, signal) : await this.checkpoints(root, from, path);
     for (const { item, message } of report.problems) this.log.warn(`import of ${from}: ${item}: ${message}`);
     return report;
   }
@@ -54,15 +57,16 @@ export class OldData {
     return runImport({ from, path }, this.needs(root));
   }
 
-  private async sessions(root: Root, given: string | undefined, signal?: AbortSignal): Promise<ImportReport> {
+  private async sessions(root: Root, choice: ImportChoice, signal?: AbortSignal): Promise<ImportReport> {
     const [{ importSessions }, { s4Default }] = await Promise.all([
       import('../imports/s4'),
       import('../imports/s4-places'),
     ]);
-    const path = given ?? s4Default();
+    const path = choice.path ?? s4Default();
     if (path === null)
       throw new CheckpointsError('invalid-argument', 'No old session backup was found at its usual places.');
-    return importSessions({ path, signal }, root.api.root, await this.backup.api());
+    const named = choice.path !== undefined && choice.found !== true;
+    return importSessions({ path, named, signal }, root.api.root, await this.backup.api());
   }
 
   private needs(root: Root): ImportNeeds {

@@ -132,7 +132,7 @@ export const advice: Record<Reason, Advice> = {
   'session-missing': {
     sentence: 'The session of this checkpoint does not exist any more.',
     wayOut:
-      'Its files and its task can still be restored; the session itself comes back from a backup, if there is one.',
+      'What it has of files and task can still be restored; the session itself comes back from a backup, if there is one.',
     action: { title: 'Restore Sessions…', command: commands.restoreSessions },
   },
   'session-busy': {
@@ -177,8 +177,13 @@ export const noFolder = (): CheckpointsError =>
 
 const serverUrl = settingsOf('opencode.serverUrl');
 
-/** What the reason alone does not tell: no folder, a server that was reached and is of no use, a program that does not fit it. */
-const particularAdvice = ({ details }: CheckpointsError): Advice | null => {
+/** What the reason alone does not tell: no folder, a place without a backup, a server that was reached and is of no use, a program that does not fit it. */
+const particularAdvice = ({ reason, details }: CheckpointsError): Advice | null => {
+  if (reason === 'no-backup' && details?.['path'])
+    return {
+      sentence: 'There is no session backup.',
+      wayOut: 'Look whether the path is right and its drive is connected, or choose the folder that holds the backup.',
+    };
   if (details?.['noFolder'])
     return {
       ...advice['invalid-argument'],

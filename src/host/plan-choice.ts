@@ -1,11 +1,12 @@
 import { basename, dirname } from 'node:path';
 import * as vscode from 'vscode';
-import type { ChangeStatus, PlanEntry, RestorePlan } from '../core/model';
+import type { ChangeStatus, PlanEntry, RestorePlan, RestoreScope } from '../core/model';
 import { decorated } from './decorations';
 import type { Target } from './diff';
 import { pathTree, type PathFolder } from './file-tree';
 import { views } from './ids';
-import { plural, shortTitle } from './labels';
+import { shortTitle } from './labels';
+import { tickedText } from './restore-text';
 import { withEmptyFolders } from './ticked-paths';
 import { nothingUri, snapshotUri } from './uris';
 
@@ -40,11 +41,12 @@ export class PlanChoice implements vscode.TreeDataProvider<PlanNode>, vscode.Dis
   private readonly entries: PlanEntry[];
   private readonly ticked: Set<string>;
 
-  /** `now`: paths that exist, and what shows them; a write to any other adds a file. */
+  /** `now`: paths that exist, and what shows them; a write to any other adds a file. `scope`: what was asked for, beside the files, too. */
   constructor(
     private readonly target: Target,
     plan: RestorePlan,
     private readonly now: ReadonlyMap<string, vscode.Uri>,
+    private readonly scope: readonly RestoreScope[],
   ) {
     this.entries = plan.entries.filter((entry) => entry.action !== 'skip');
     this.ticked = new Set(this.entries.filter(acts).map((entry) => entry.path));
@@ -146,9 +148,8 @@ export class PlanChoice implements vscode.TreeDataProvider<PlanNode>, vscode.Dis
   }
 
   private describe(): void {
-    const files = plural(this.entries.length, 'file');
     this.view.description = shortTitle(this.target.checkpoint);
-    this.view.message = `${this.ticked.size} of ${files} will be restored. ✓ above restores them, ✕ cancels.`;
+    this.view.message = tickedText(this.ticked.size, this.entries.length, this.scope);
   }
 
   private statusOf(entry: PlanEntry): ChangeStatus {

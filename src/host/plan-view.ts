@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import type { RestorePlan } from '../core/model';
+import type { RestorePlan, RestoreScope } from '../core/model';
 import type { Target } from './diff';
 import { commands, contextKeys, views } from './ids';
 import { PlanChoice } from './plan-choice';
@@ -24,9 +24,9 @@ export class PlanView implements FileChooser, vscode.Disposable {
     ];
   }
 
-  async choose(target: Target, plan: RestorePlan): Promise<string[] | undefined> {
+  async choose(target: Target, plan: RestorePlan, scope: readonly RestoreScope[]): Promise<string[] | undefined> {
     await this.cancel();
-    const choice = new PlanChoice(target, plan, await sidesNow(target, plan));
+    const choice = new PlanChoice(target, plan, await sidesNow(target, plan), scope);
     const chosen = new Promise<string[] | undefined>((done) => (this.open = { choice, done }));
     await vscode.commands.executeCommand('setContext', contextKeys.planning, true);
     await vscode.commands.executeCommand(`${views.plan}.focus`);

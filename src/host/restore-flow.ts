@@ -15,7 +15,7 @@ import { settleUnsaved } from './unsaved';
 
 /** Lets the user tick single files; undefined when they gave up. */
 export interface FileChooser {
-  choose(target: Target, plan: RestorePlan): Promise<string[] | undefined>;
+  choose(target: Target, plan: RestorePlan, scope: readonly RestoreScope[]): Promise<string[] | undefined>;
   /** Gives up a choice that is still open. */
   cancel(): Promise<void>;
 }
@@ -80,7 +80,7 @@ export class RestoreFlow {
     }
     if (deletesNamed(plan, paths)) {
       const message = `${doing(plan, checkpoint, paths)} “${shortTitle(checkpoint, 60)}”?`;
-      const asked = { modal: true, detail: planText(plan) };
+      const asked = { modal: true, detail: planText(plan, checkpoint.origin !== null) };
       if ((await vscode.window.showWarningMessage(message, asked, restoreButton)) === undefined) return false;
     }
     const settled = await unsaved(root, { options, scope: plan.scope, touched: touchedBy(plan) });
@@ -155,7 +155,7 @@ export class RestoreFlow {
       const known = plan.conversation?.unfinished === true ? unfinished : '';
       const answer = await vscode.window.showWarningMessage(
         `${doing(plan, checkpoint, options.paths)} “${shortTitle(checkpoint, 60)}”?`,
-        { modal: true, detail: `${planText(plan)}${known}` },
+        { modal: true, detail: `${planText(plan, checkpoint.origin !== null)}${known}` },
         ...(empty ? [] : [confirmButton]),
         ...(mine > 0 && mine < write + deleted ? [keepMineButton] : []),
         ...(choosable ? [chooseButton] : []),
@@ -176,7 +176,17 @@ export class RestoreFlow {
         continue;
       }
       const all = await root.api.plan(checkpoint.id, { scope: ['files'], paths: first.paths });
-      const paths = await this.chooser.choose(target, all);
+      if (all.entries.every(({ action }) => action === 'skip')) {
+        // Nothing to tick: an empty list would be a riddle.
+        const others = withoutFiles(scope);
+        if (others.length === 0) {
+          sayNothingDone(all);
+          return undefined;
+        }
+        options = { scope: others };
+        continue;
+      }
+      const paths = await this.chooser.choose(target, all, scope);
       // The user has just looked at each file: asking once more would be nagging.
       return paths === undefined ? undefined : ticked(scope, paths.filter(covering(first.paths)));
     }

@@ -59,14 +59,15 @@ export const nothingText = (plan: RestorePlan): string => {
 /** Nothing but a new session: files and task are left alone. */
 export const onlyForks = (plan: RestorePlan): boolean => plan.scope.length === 1 && plan.scope[0] === 'conversation';
 
-export const planText = (plan: RestorePlan): string => {
+/** `elsewhere`: the checkpoint was made on another machine, where a file of this one was never seen. */
+export const planText = (plan: RestorePlan, elsewhere = false): string => {
   const { write, delete: deleted, keep, skip, yours, unsure } = countPlan(plan);
   const lines: string[] = [];
   if (plan.scope.includes('files')) {
     if (plan.entries.length === 0) lines.push('The files already are as they were then.');
     else if (write + deleted === 0) lines.push('No file will be changed. Not touched:', ...some(left(plan), 10));
     if (write > 0) lines.push(`${plural(write, 'file')} will be written.`);
-    if (deleted > 0) lines.push(`${plural(deleted, 'file')} made since then will be deleted.`);
+    if (deleted > 0) lines.push(`${plural(deleted, 'file')} ${unknownThen(deleted, elsewhere)} will be deleted.`);
     if (yours > 0) lines.push(yoursText(yours, write + deleted));
     if (unsure > 0) lines.push(`${plural(unsure, 'file')} changed while an agent was at work on others: maybe by you.`);
     if (keep > 0 && write + deleted > 0)
@@ -81,6 +82,21 @@ export const planText = (plan: RestorePlan): string => {
   }
   if (plan.scope.includes('task')) lines.push('The task state goes back to what it was then.');
   return [...lines, '', promise(plan)].join('\n');
+};
+
+const unknownThen = (files: number, elsewhere: boolean): string => {
+  if (!elsewhere) return 'made since then';
+  return `that ${files === 1 ? 'is' : 'are'} not in it`;
+};
+
+/** Above the ticks: they stand for files alone, and the user chose more a moment ago. */
+export const tickedText = (ticked: number, files: number, scope: readonly RestoreScope[]): string => {
+  const more = [
+    scope.includes('conversation') ? 'a new session made' : '',
+    scope.includes('task') ? 'the task brought back' : '',
+  ].filter((part) => part !== '');
+  const end = more.length === 0 ? '✓ above restores them, ✕ cancels.' : '✓ above does it, ✕ cancels.';
+  return `${[`${ticked} of ${plural(files, 'file')} will be restored`, ...more].join(', ')}. ${end}`;
 };
 
 const promise = (plan: RestorePlan): string => {

@@ -1,21 +1,26 @@
 import type { BackupApi, BackedUpSession } from '../backup/api';
+import { CheckpointsError } from '../core/errors';
 import { belongsElsewhere } from './belonging';
 import { alreadyHere, type ImportReport } from './model';
 
 export interface SessionImportRequest {
   /** A backup of OpenCode's JSON folders. */
   path: string;
+  /** By a person: then sessions of folders that are not on this machine come, too. Else only those of this workspace. */
+  named: boolean;
   dryRun?: boolean;
   signal?: AbortSignal;
 }
 
 /** Sessions of an old backup go back into OpenCode; one that is there stays as it is. */
 export async function importSessions(
-  { path, dryRun, signal }: SessionImportRequest,
+  { path, named, dryRun, signal }: SessionImportRequest,
   root: string,
   backup: Pick<BackupApi, 'preview' | 'restore'>,
 ): Promise<ImportReport> {
   const preview = await backup.preview({ from: path, signal });
+  if (preview.sessions.length + preview.unreadable.length === 0)
+    throw new CheckpointsError('no-backup', `No session is at ${path}`, { details: { path } });
   const report: ImportReport = {
     from: 's4',
     path,
@@ -26,7 +31,7 @@ export async function importSessions(
   };
   const wanted: BackedUpSession[] = [];
   for (const session of preview.sessions) {
-    const elsewhere = belongsElsewhere(session.directory || null, root, true);
+    const elsewhere = belongsElsewhere(session.directory || null, root, named);
     const reason = elsewhere ?? (session.state === 'new' ? null : alreadyHere);
     if (reason === null) wanted.push(session);
     else report.skipped.push({ item: labelOf(session), reason });

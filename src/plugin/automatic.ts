@@ -19,7 +19,7 @@ export interface PendingCall {
 }
 
 /**
- * The automatic checkpoints of SPEC's table. Nothing in here throws into OpenCode, and nobody waits longer than `captureBudget`: a capture that
+ * The automatic checkpoints, as the table in the read me has them. Nothing in here throws into OpenCode, and nobody waits longer than `captureBudget`: a capture that
  * takes longer goes on by itself, is marked as late, and is told.
  */
 export class AutomaticPoints {

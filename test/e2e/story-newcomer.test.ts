@@ -46,6 +46,14 @@ const leaveOldData = async (machine: Machine, session: string): Promise<void> =>
   write(join(backup, `session/global/${saved}.json`), {
     ...{ id: saved, projectID: 'global', directory: folder, title: 'Saved long ago', version: '0.5.0', time },
   });
+  // Of a folder that this machine does not have: nobody asked for it here.
+  const other = {
+    id: 'ses_0123456789abNewcomerStory2',
+    projectID: 'global',
+    directory: '/not/here',
+    title: 'Elsewhere',
+  };
+  write(join(backup, `session/global/${other.id}.json`), { ...other, version: '0.5.0', time });
   for (const [id, role, text] of [
     ['msg_0123456789ab01', 'user', 'What is a guide?'],
     ['msg_0123456789ab02', 'assistant', 'A book that walks.'],
@@ -93,12 +101,12 @@ describe.each(generations)('a newcomer without git, on OpenCode %s', (generation
     expect(text).toContain('Imported 2 task states of checkpoint-orchestrator');
     expect(text).toContain('Imported 1 checkpoint of OpenOrca');
     if (generation === 'v1') {
-      expect(text).toContain('Imported 1 session of opencode-session-backup');
+      expect(text).toContain('Imported 1 session of opencode-session-backup, 1 left out.');
       const messages = await opencode.messages(saved);
       expect(messages.map((message) => message.text)).toEqual(['What is a guide?', 'A book that walks.']);
     } else {
       // OpenCode 2 cannot read them, and that is said with its way out.
-      expect(text).toContain('Nothing of opencode-session-backup could be imported, 1 problem');
+      expect(text).toContain('Nothing of opencode-session-backup could be imported, 1 left out, 1 problem');
       await workbench.notificationClick(/Imported 1 checkpoint/, 'Show Details');
       await workbench.page.locator('.editor-instance', { hasText: 'Saved long ago' }).first().waitFor();
       await desk.shot('3-details');

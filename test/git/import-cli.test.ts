@@ -137,6 +137,8 @@ describe('import --from', () => {
       ['s2', 'empty', 'has no checkpoint.json'],
       ['s4', 'notes.txt', 'notes.txt is not a folder'],
       ['s4', 'nowhere', 'No backup is at'],
+      // Nobody needs OpenCode to be told so: here is none.
+      ['s4', 'empty', 'No session is at'],
       ['s5', 'notes.txt', 'is no manifest.json'],
       ['s5', 'empty', 'is no manifest.json'],
     ];

@@ -44,6 +44,10 @@ describe('errors', () => {
   it('say the particular between the sentence and the way out', () => {
     const text = explain(new CheckpointsError('disk-full', 'The volume /data has 0 bytes left'));
     assert.match(text, /^The disk is full\. The volume \/data has 0 bytes left\. Nothing was changed\./);
+    // Whoever named a folder for an import is not told to set up a backup.
+    const path = '/drive/old';
+    const none = explain(new CheckpointsError('no-backup', `No session is at ${path}`, { details: { path } }));
+    assert.match(none, /^There is no session backup\. No session is at \/drive\/old\. Look whether the path is right/);
   });
 
   it('are shown once, and a cancelled operation not at all', async () => {

@@ -286,6 +286,27 @@ describe('restoring', () => {
     await answering([], () => run(commands.undo));
   });
 
+  it('shows no empty list when no file differs, but asks for the rest', async () => {
+    const checkpoint = await withStore((api) => api.create({ name: 'Now, with a task', task: { title: 'Now' } }));
+    const both = (items: readonly unknown[]) => items.filter((item) => /Files|Task/.test(JSON.stringify(item)));
+    let lists = 0;
+    const choose: FileChooser['choose'] = async () => {
+      lists += 1;
+      return [];
+    };
+    const workspaces = new Workspaces(opener());
+    const root = (await workspaces.all()).find(({ name }) => name === 'project');
+    assert.ok(root);
+    const flow = new RestoreFlow({ choose, cancel: async () => undefined }, log(), async () => undefined);
+    const asked = await answering(['Choose…', both, 'Restore'], () => flow.restore({ root, checkpoint }));
+    assert.equal(lists, 0);
+    assert.match(asked[2]?.detail ?? '', /^The task state goes back to what it was then\./);
+    assert.equal(asked[3]?.message, 'Restored: task state brought back.');
+    await answering([], () => run(commands.undo));
+    await workspaces.close();
+    workspaces.dispose();
+  });
+
   it('offers only what was asked for when files are chosen', async () => {
     const given = { scope: ['files' as const], paths: ['README.md', 'later.txt'] };
     write('keep.txt', 'two\n');

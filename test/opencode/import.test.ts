@@ -100,8 +100,28 @@ describe('what older tools kept, on OpenCode 1', () => {
         time: { created: 1, updated: 2 },
       }),
     );
+    // Of a project that is not on this machine any more: it comes only to whoever names the folder.
+    put(
+      path.join(old, 'session/global/ses_000000000002movedaway0000000.json'),
+      JSON.stringify({
+        id: 'ses_000000000002movedaway0000000',
+        title: 'Moved away',
+        directory: path.join(scratch, 'not-there'),
+        time: { created: 1, updated: 2 },
+      }),
+    );
+    put(path.join(old, 'message/ses_000000000002movedaway0000000/.keep'), '');
     await server.call('DELETE', `/session/${session}`);
 
+    const usual = await answer<ImportReport>(['import', '--from', 's4', '--dry-run'], { OPENCODE_BACKUP_PATH: old });
+    expect(usual.imported.map(({ id }) => id)).toEqual([session]);
+    expect(usual.skipped).toContainEqual({
+      item: 'Moved away (ses_000000000002movedaway0000000)',
+      reason: expect.stringContaining('which is not there any more') as string,
+    });
+    const named = await answer<ImportReport>(['import', '--from', 's4', old, '--dry-run']);
+    expect(named.imported.map(({ title }) => title).sort()).toEqual(['Moved away', 'Saved long ago']);
+    rmSync(path.join(old, 'session/global/ses_000000000002movedaway0000000.json'));
     const dry = await answer<ImportReport>(['import', '--from', 's4', old, '--dry-run']);
     expect(dry.imported.map(({ id, title }) => [id, title])).toEqual([[session, 'Saved long ago']]);
     const report = await answer<ImportReport>(['import', '--from', 's4', old]);

@@ -145,8 +145,8 @@ describe('menu', () => {
       );
     expect(runs(false)).toEqual([
       ['Expand', { type: 'fold', key: 'f', open: true }],
-      ['Show Changes of This Turn', { type: 'compareTurn', id: '1' }],
       ['Revert This Turn', { type: 'revertTurn', id: '1' }],
+      ['Show Changes of This Turn', { type: 'compareTurn', id: '1' }],
       ['Open Session', { type: 'openSession', session: 's' }],
     ]);
     expect(runs(true)[0]).toEqual(['Collapse', { type: 'fold', key: 'f', open: false }]);

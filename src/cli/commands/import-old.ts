@@ -87,7 +87,11 @@ async function importSessions(
     gateway: () => invocation.sessions(workspace),
   });
   try {
-    return await run({ path: place, dryRun, signal: invocation.signal }, workspace.root, backup);
+    return await run(
+      { path: place, named: given !== undefined, dryRun, signal: invocation.signal },
+      workspace.root,
+      backup,
+    );
   } finally {
     await backup.close();
   }

@@ -209,6 +209,9 @@ describe('what older programs left', () => {
     expect(importText({ ...report, imported: [], skipped: [] })).toBe(
       'Nothing of checkpoint-orchestrator could be imported, 1 problem.',
     );
+    expect(importText({ ...report, from: 's4', skipped: [], problems: [] })).toBe(
+      'Imported 1 session of opencode-session-backup. OpenCode lists what came among its sessions.',
+    );
     expect(importPage([report])).toBe(
       [
         '# What was imported',

@@ -19,6 +19,7 @@ import {
   nothingText,
   planText,
   resultText,
+  tickedText,
 } from '../../../src/host/restore-text';
 import { triggers } from '../../../src/core/model';
 import { money as inTimeline } from '../../../webview/timeline/model/texts';
@@ -156,6 +157,20 @@ describe('the restore dialog', () => {
       '',
       'A safety checkpoint is made first: you can undo this.',
     ]);
+  });
+
+  it('does not say of a file that another machine never saw that it was made later', () => {
+    const entries: RestorePlan['entries'] = [{ path: 'own.txt', action: 'delete' }];
+    expect(planText(plan({ entries }), true)).toContain('1 file that is not in it will be deleted.\n');
+    const two: RestorePlan['entries'] = [...entries, { path: 'too.txt', action: 'delete' }];
+    expect(planText(plan({ entries: two }), true)).toContain('2 files that are not in it will be deleted.\n');
+  });
+
+  it('says above the ticks what else was chosen', () => {
+    expect(tickedText(1, 2, ['files'])).toBe('1 of 2 files will be restored. ✓ above restores them, ✕ cancels.');
+    expect(tickedText(1, 1, ['files', 'conversation', 'task'])).toBe(
+      '1 of 1 file will be restored, a new session made, the task brought back. ✓ above does it, ✕ cancels.',
+    );
   });
 
   it('knows when a file asked for by name would go, not others in its folder', () => {

@@ -34,8 +34,8 @@ function foldMenu({ key, open, rows, session }: FoldItem): MenuEntry[] {
   return [
     toggle,
     separator,
-    item('Show Changes of This Turn', 'comment', { type: 'compareTurn', id: oldest.id }),
     item('Revert This Turn', 'reply', { type: 'revertTurn', id: oldest.id }),
+    item('Show Changes of This Turn', 'comment', { type: 'compareTurn', id: oldest.id }),
     ...(session === null
       ? []
       : [separator, item('Open Session', 'comment-discussion', { type: 'openSession', session })]),
