@@ -17,7 +17,7 @@ import { CheckpointsError } from '../core/errors';
 import { readJournal, setJournalAside } from './journal';
 import { storeFailure } from './file-failure';
 import { makeFolder } from './folders';
-import { hasStore, rawAttributes, readWorkspaceFile } from './layout';
+import { hasStore, rawAttributes, readWorkspaceFile, storeHead } from './layout';
 import { writeFileDurably } from './durable';
 import { adopt, findMoved, renameRoot } from './moved';
 import { FileReader } from './file-reader';
@@ -77,6 +77,9 @@ async function checkLayout(store: GitStore, report: Report): Promise<void> {
     await report('attributes', 'The store would not keep bytes exactly.', () =>
       writeFileDurably(attributes, rawAttributes),
     );
+  const head = join(gitDir, 'HEAD');
+  if (readOr(head) !== storeHead)
+    await report('head', 'git does not take the store for a repository.', () => writeFileDurably(head, storeHead));
   const alternates = join(objects, 'info', 'alternates');
   if (existsSync(store.layout.borrowed) && readOr(alternates) !== '../../borrowed/objects\n')
     await report('alternates', 'The store does not see the objects it shares with your repository.', () =>

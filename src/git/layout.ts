@@ -94,6 +94,9 @@ function formatOf({ gitDir }: Layout): HashName | null {
   return /^\s*objectformat\s*=\s*sha256\s*$/im.test(readFileSync(join(gitDir, 'config'), 'utf8')) ? 'sha256' : 'sha1';
 }
 
+/** There is no branch; git asks for the file all the same, or takes the folder for no repository. */
+export const storeHead = 'ref: refs/heads/none\n';
+
 export function readWorkspaceFile(path: string): WorkspaceFile | null {
   let value: Partial<WorkspaceFile> | null;
   try {
@@ -126,7 +129,7 @@ function makeRepository(layout: Layout, objectFormat: HashName): void {
   makeFolder(join(draft, 'refs', 'checkpoints'));
   makeFolder(join(draft, 'info'));
   makeFolder(join(layout.borrowed, 'pack'));
-  writeFileSync(join(draft, 'HEAD'), 'ref: refs/heads/none\n');
+  writeFileSync(join(draft, 'HEAD'), storeHead);
   writeFileSync(join(draft, 'config'), storeConfig(objectFormat, true));
   writeFileSync(join(draft, 'info', 'attributes'), rawAttributes);
   writeFileSync(join(draft, 'objects', 'info', 'alternates'), '../../borrowed/objects\n');

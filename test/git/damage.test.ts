@@ -312,6 +312,21 @@ describe('a damaged store', () => {
     expect(kept).toEqual(inside);
   });
 
+  it.each([
+    ['empty', (head: string) => writeFileSync(head, '')],
+    ['gone', (head: string) => rmSync(head)],
+  ])('whose HEAD is %s is no repository to git: doctor makes it one again, and nothing is lost', async (_, damage) => {
+    const { box, workspace, gitDir } = await started();
+    damage(join(gitDir, 'HEAD'));
+    const mended = await workspace.doctor({ repair: true });
+    expect(mended).toContainEqual(expect.objectContaining({ reason: 'head', repaired: true }));
+    expect(await workspace.doctor()).toEqual([]);
+    box.write('later.txt', 'later\n');
+    await workspace.create({ name: 'later' });
+    expect((await workspace.list()).map(({ name }) => name)).toEqual(['later', 'first']);
+    expect((await workspace.diff('first', 'later', { patch: true })).patch).toContain('+later');
+  });
+
   it('of a newer format is refused, not touched', async () => {
     const { box, workspace } = await started();
     const file = join(workspace.folder, 'workspace.json');
