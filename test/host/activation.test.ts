@@ -24,6 +24,8 @@ describe('activation', () => {
 });
 
 describe('errors', () => {
+  before(activate);
+
   it('have a sentence and a way out for every reason', () => {
     assert.deepEqual(Object.keys(advice).sort(), [...reasons].sort());
     for (const reason of reasons) {
