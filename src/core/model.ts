@@ -191,6 +191,8 @@ export interface RestorePlan {
   target: CheckpointId;
   scope: RestoreScope[];
   entries: PlanEntry[];
+  /** Empty folders that would be made, and removed if they are still empty; left out where there are none. */
+  folders?: { make: string[]; remove: string[] };
   conversation?: ConversationPlan;
   task?: TaskState | null;
   /** More than 20 files and more than a third of the workspace's would be deleted. */

@@ -113,6 +113,17 @@ export function planFolders(
   };
 }
 
+/** As a plan tells of them: those that the files tell of already are left out. Null where no other is left. */
+export function foldersBeside(entries: readonly PlanEntry[], { make, remove }: FolderPlan): FolderPlan | null {
+  const isOf = (folder: string, action: PlanEntry['action']): boolean =>
+    entries.some((entry) => entry.action === action && entry.path.startsWith(`${folder}/`));
+  const beside = {
+    make: make.filter((folder) => !isOf(folder, 'delete')),
+    remove: remove.filter((folder) => !isOf(folder, 'write')),
+  };
+  return beside.make.length + beside.remove.length > 0 ? beside : null;
+}
+
 /** More than 20 files and more than a third of the workspace's. */
 export function isMassDelete(deletions: number, fileCount: number): boolean {
   return deletions > 20 && deletions * 3 > fileCount;

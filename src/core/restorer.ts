@@ -15,7 +15,7 @@ import type {
   RestoreScope,
   TaskState,
 } from './model';
-import { covering, isMassDelete, planFiles, planFolders, planUnread, type FolderPlan } from './plan';
+import { covering, foldersBeside, isMassDelete, planFiles, planFolders, planUnread, type FolderPlan } from './plan';
 import type { CaptureFacts, FileChange, RecoveryReport, SnapshotStore } from './ports';
 import { asSentence } from './text';
 import { uncertainAt } from './uncertainty';
@@ -86,13 +86,14 @@ export class Restorer {
   async plan(job: PlanJob): Promise<RestorePlan> {
     const { target, scope } = job;
     this.check(job);
-    const planned = scope.includes('files')
-      ? await this.planned(job, await this.store.peek(job.options.signal), true)
-      : { entries: [], massDelete: false, fileCount: 0 };
+    const facts = scope.includes('files') ? await this.store.peek(job.options.signal) : null;
+    const planned = facts ? await this.planned(job, facts, true) : { entries: [], massDelete: false, fileCount: 0 };
+    const folders = facts ? foldersBeside(planned.entries, await this.folders(job, facts)) : null;
     return {
       target: target.id,
       scope,
       entries: planned.entries,
+      ...(folders ? { folders } : {}),
       massDelete: planned.massDelete,
       fileCount: planned.fileCount,
       ...(scope.includes('conversation') ? { conversation: await this.talk().plan(target) } : {}),
@@ -414,7 +415,7 @@ export class Restorer {
     };
   }
 
-  private async folders(job: RestoreJob, facts: CaptureFacts): Promise<FolderPlan> {
+  private async folders(job: PlanJob, facts: CaptureFacts): Promise<FolderPlan> {
     const { target, options, scope } = job;
     if (!scope.includes('files') || job.changes) return { make: [], remove: [] };
     const { make, remove } = planFolders(target, facts, covering(options.paths), job.onlyFolders);

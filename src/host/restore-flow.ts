@@ -177,8 +177,8 @@ export class RestoreFlow {
       }
       const all = await root.api.plan(checkpoint.id, { scope: ['files'], paths: first.paths });
       if (all.entries.every(({ action }) => action === 'skip')) {
-        // Nothing to tick: an empty list would be a riddle.
-        const others = withoutFiles(scope);
+        // Nothing to tick: an empty list would be a riddle. Empty folders come and go as they are.
+        const others = all.folders ? scope : withoutFiles(scope);
         if (others.length === 0) {
           sayNothingDone(all);
           return undefined;

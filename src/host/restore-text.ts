@@ -28,7 +28,8 @@ export const countPlan = (plan: RestorePlan): PlanCounts => {
 
 export const isEmptyPlan = (plan: RestorePlan): boolean => {
   const { write, delete: deleted } = countPlan(plan);
-  return write + deleted === 0 && plan.conversation === undefined && !plan.scope.includes('task');
+  const onlyFiles = plan.conversation === undefined && !plan.scope.includes('task');
+  return write + deleted === 0 && plan.folders === undefined && onlyFiles;
 };
 
 /** A file that was asked for by name was not there then: to restore it is to delete it. */
@@ -73,6 +74,7 @@ export const planText = (plan: RestorePlan, elsewhere = false): string => {
     if (keep > 0 && write + deleted > 0)
       lines.push(`${plural(keep, 'file')} will be left as ${keep === 1 ? 'it is' : 'they are'} now.`);
     if (skip > 0 && write + deleted > 0) lines.push(`${plural(skip, 'path')} cannot be restored and will be skipped.`);
+    if (plan.folders !== undefined) lines.push(foldersText(plan.folders));
   }
   if (plan.conversation !== undefined) {
     const { messageCount, currentCount } = plan.conversation;
@@ -82,6 +84,14 @@ export const planText = (plan: RestorePlan, elsewhere = false): string => {
   }
   if (plan.scope.includes('task')) lines.push('The task state goes back to what it was then.');
   return [...lines, '', promise(plan)].join('\n');
+};
+
+const foldersText = ({ make, remove }: NonNullable<RestorePlan['folders']>): string => {
+  const parts = [
+    make.length > 0 ? `${plural(make.length, 'empty folder')} will be made` : '',
+    remove.length > 0 ? `${plural(remove.length, 'empty folder')} will be removed` : '',
+  ];
+  return `${parts.filter((part) => part !== '').join(', ')}.`;
 };
 
 const unknownThen = (files: number, elsewhere: boolean): string => {

@@ -94,6 +94,9 @@ describe('restore', () => {
     mkdirSync(path.join(desk.root, 'hollow'));
     await create('good');
     desk.remove('hollow');
+    const { stdout } = await desk.run(['restore', 'good', '--dry-run']);
+    expect(stdout).toContain('make    hollow/');
+    expect(stdout).not.toContain('Nothing to do');
     await result('restore', 'good', '--path', 'hollow');
     expect(has('hollow')).toBe(true);
   });

@@ -93,6 +93,26 @@ describe('restore', () => {
     expect(await reasonOf(workspace.restore('then', { paths: ['nope'] }))).toBe('not-in-checkpoint');
   });
 
+  it('plans the empty folders that no file tells of', async () => {
+    const box = sandbox();
+    box.write('a/file', 'a');
+    box.write('b/file', 'b');
+    mkdirSync(join(box.root, 'e'));
+    const workspace = await box.open();
+    await workspace.create({ name: 'then' });
+    expect(await workspace.plan('then')).not.toHaveProperty('folders');
+    box.sh('rmdir e && mkdir late && rm a/file && rm -r b');
+    expect(await workspace.plan('then')).toMatchObject({
+      entries: [{ path: 'a/file' }, { path: 'b/file' }],
+      folders: { make: ['e'], remove: ['late'] },
+    });
+    await workspace.restore('then', { paths: ['a', 'b', 'late'] });
+    expect(await workspace.plan('then')).toMatchObject({ entries: [], folders: { make: ['e'], remove: [] } });
+    await workspace.restore('then');
+    expect([existsSync(join(box.root, 'e')), existsSync(join(box.root, 'late'))]).toEqual([true, false]);
+    expect(await workspace.plan('then')).not.toHaveProperty('folders');
+  });
+
   it('of no path touches no file, and no folder', async () => {
     const box = sandbox();
     box.write('a.txt', 'old');

@@ -23,6 +23,8 @@ export function planView(plan: RestorePlan, output: Output): string {
     return `${paint[entry.action](entry.action.padEnd(6))}  ${visible(entry.path)}${why ? style.dim(`  (${visible(why)})`) : ''}\n`;
   });
   if (rest > 0) lines.push(`… and ${files(rest)} more\n`);
+  for (const folder of plan.folders?.make ?? []) lines.push(`${style.green('make  ')}  ${visible(folder)}/\n`);
+  for (const folder of plan.folders?.remove ?? []) lines.push(`${style.red('remove')}  ${visible(folder)}/\n`);
   if (plan.conversation)
     lines.push(
       `conversation: a fork of ${plan.conversation.session} with ${plural(plan.conversation.messageCount, 'message')}\n`,
@@ -38,6 +40,7 @@ export function planView(plan: RestorePlan, output: Output): string {
     .map((action) => [action, count(action)] as const)
     .filter(([, number]) => number > 0)
     .map(([action, number]) => `${number} to ${action}`)
+    .concat(plan.folders ? [`${plural(plan.folders.make.length + plan.folders.remove.length, 'empty folder')}`] : [])
     .join(', ');
   lines.push(`${summary || 'Nothing to do: the files are as they were then'}.\n`);
   if (plan.massDelete)

@@ -122,6 +122,13 @@ describe('the restore dialog', () => {
     expect(nothingText(plan({}))).toContain('already are as they were');
   });
 
+  it('has something to do where only empty folders differ', () => {
+    const folders = plan({ folders: { make: ['hollow'], remove: ['a', 'b'] } });
+    expect(isEmptyPlan(folders)).toBe(false);
+    expect(planText(folders)).toContain('1 empty folder will be made, 2 empty folders will be removed.');
+    expect(planText(folders)).toContain('you can undo this');
+  });
+
   it('names what differs and is left all the same, and why', () => {
     const skipped = plan({ entries: [{ path: 'big.bin', action: 'skip', reason: 'too-large' }] });
     expect(planText(skipped).split('\n').slice(0, 2)).toEqual([
