@@ -29,6 +29,9 @@ interface PlanFile {
 
 const acts = (entry: PlanEntry): boolean => entry.action === 'write' || entry.action === 'delete';
 
+/** How the title of a single file's diff ends. */
+const oneReview = '(Now ↔ After Restore)';
+
 /**
  * One plan on the screen. The ticks are kept here and only drawn by VS Code: what is restored must be what is seen. A
  * view of its own for each plan: rows that one plan leaves to the next would answer clicks meant for the other.
@@ -83,17 +86,31 @@ export class PlanChoice implements vscode.TreeDataProvider<PlanNode>, vscode.Dis
 
   /** All that is ticked, as it is now and as it would be. */
   async review(): Promise<void> {
-    const { root, checkpoint } = this.target;
+    const { root } = this.target;
     const rows = this.entries
       .filter((entry) => this.ticked.has(entry.path))
       .map((entry) => {
         const [left, right] = this.sides(entry);
         return [root.toUri(entry.path), left, right];
       });
-    await vscode.commands.executeCommand('vscode.changes', `Now ↔ After Restoring ${shortTitle(checkpoint)}`, rows);
+    await vscode.commands.executeCommand('vscode.changes', this.reviewTitle, rows);
+  }
+
+  private get reviewTitle(): string {
+    return `Now ↔ After Restoring ${shortTitle(this.target.checkpoint)}`;
+  }
+
+  /** What they compare is over; VS Code adds the number of files to the title of many. One with changes that are not saved is the user's. */
+  private async closeReviews(): Promise<void> {
+    const tabs = vscode.window.tabGroups.all.flatMap((group) => group.tabs);
+    const over = tabs.filter(
+      ({ label, isDirty }) => !isDirty && (label.endsWith(oneReview) || label.startsWith(this.reviewTitle)),
+    );
+    await vscode.window.tabGroups.close(over, true);
   }
 
   dispose(): void {
+    void this.closeReviews();
     this.view.dispose();
     this.changed.dispose();
   }
@@ -129,7 +146,7 @@ export class PlanChoice implements vscode.TreeDataProvider<PlanNode>, vscode.Dis
       arguments: [
         left ?? nothingUri(checkpoint.id, file),
         right ?? nothingUri(checkpoint.id, file),
-        `${basename(entry.path)} (Now ↔ After Restore)`,
+        `${basename(entry.path)} ${oneReview}`,
         { preview: true, preserveFocus: true },
       ],
     };

@@ -204,6 +204,8 @@ describe('restoring', () => {
     await run(commands.applyPlan);
     const asked = await restored;
     assert.equal(asked[1]?.message, 'Restored: 1 file written, 1 deleted.');
+    const labels = (): string[] => vscode.window.tabGroups.all.flatMap(({ tabs }) => tabs.map(({ label }) => label));
+    await eventually(labels, (all) => !all.some((label) => label.includes('Now ↔ After')), 'the review stayed open');
   });
 
   it('brings the empty folders back with what is ticked, and no others', async () => {
