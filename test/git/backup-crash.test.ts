@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CheckpointsError } from '../../src/core/errors';
 import { until } from '../rig/opencode-process';
 import { place, read, tree, type Place, type TestMachine } from './backup-rig';
+import { killPoints } from './kill-points';
 
 const fixtures = join(import.meta.dirname, 'fixtures');
 let folder = '';
@@ -43,9 +44,6 @@ function work(at: Place, machine: TestMachine, args: string[], env: NodeJS.Proce
   });
 }
 
-/** All calls with CRASH_EVERY=1; else about this many of them, spread over the operation. */
-const samples = process.env['CRASH_EVERY'] === '1' ? Infinity : 16;
-
 /** The operation once whole, then again and again from the same state, dying at another call that changes a file each time. */
 async function atEveryCall(
   at: Place,
@@ -66,8 +64,7 @@ async function atEveryCall(
   expect(whole).toMatchObject({ code: 0, stderr: '' });
   const calls = Number(readFileSync(log, 'utf8').trim());
   expect(calls).toBeGreaterThan(20);
-  const stride = Math.max(1, Math.ceil(calls / samples));
-  for (let call = 1; call <= calls; call += stride) {
+  for (const call of killPoints(calls, 16)) {
     reset();
     const ended = await work(at, machine, args, { FAULT_UNDER: at.base, FAULT_AT: String(call) });
     expect([call, ended.signal]).toEqual([call, 'SIGKILL']);

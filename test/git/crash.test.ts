@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { TaskService } from '../../src/core/task-service';
 import { TaskStore } from '../../src/core/task-store';
+import { killPoints } from './kill-points';
 import { gitBytes, picture, sandbox, type Sandbox } from './rig';
 import { worker } from './worker';
 
@@ -49,9 +50,6 @@ function copied(box: Sandbox): () => void {
 const task = (folder: string, root: string): TaskService =>
   new TaskService(new TaskStore({ folder, root, exportState: () => false }));
 
-/** All calls with CRASH_EVERY=1; else about this many of them, spread over the operation. */
-const samples = process.env.CRASH_EVERY === '1' ? Infinity : 14;
-
 /** Runs an operation once whole to learn how many calls it makes, then again and again, dying at another call each time. */
 async function atEveryCall(
   box: Sandbox,
@@ -66,10 +64,8 @@ async function atEveryCall(
   const calls = Number(readFileSync(log, 'utf8').trim().split('\n').at(-1));
   expect(calls).toBeGreaterThan(5);
   let killed = 0;
-  let runs = 0;
-  const stride = Math.max(1, Math.ceil(calls / samples));
-  for (let at = 1; at <= calls; at += stride) {
-    runs += 1;
+  const points = killPoints(calls, 14);
+  for (const at of points) {
     reset();
     const ended = await processes.run(box, args, {
       FAULT_AT: String(at),
@@ -81,7 +77,7 @@ async function atEveryCall(
     else if (kind === 'kill') expect([at, ended.code]).toEqual([at, 0]);
     await check(at);
   }
-  if (kind === 'kill') expect(killed).toBeGreaterThan(runs * 0.8);
+  if (kind === 'kill') expect(killed).toBeGreaterThan(points.length * 0.8);
   return calls;
 }
 
