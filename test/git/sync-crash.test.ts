@@ -34,14 +34,19 @@ describe('kill -9 in the middle', () => {
     expect(steps).toBeGreaterThan(5);
     const workspace = await box.open();
     const expected: string[] = [];
-    for (const [i, at] of killPoints(steps, 8).entries()) {
+    let kills = 0;
+    const points = killPoints(steps, 8);
+    for (const [i, at] of points.entries()) {
       box.write('a.txt', `${i}\n`);
       expected.push((await workspace.create({ name: `n${i}` })).id);
-      const killed = await work.run(box, ['push', remote.path], { FAULT_AT: String(at), ...under(box) });
-      expect([at, killed.signal]).toEqual([at, 'SIGKILL']);
+      const { code, signal } = await work.run(box, ['push', remote.path], { FAULT_AT: String(at), ...under(box) });
+      // What a killed one left is not done again, so the last steps may never be reached; then it ended well.
+      if (signal === 'SIGKILL') kills += 1;
+      else expect([at, code]).toEqual([at, 0]);
       whole(remote);
       whole(storeOf(box));
     }
+    expect(kills).toBeGreaterThan(points.length * 0.6);
     const { deleted } = await workspace.sync.push(remote.path);
     expect(deleted).toEqual([]);
     const refs = [...remote.refs().keys()];
@@ -75,7 +80,6 @@ describe('kill -9 in the middle', () => {
     let kills = 0;
     const points = killPoints(steps, 10);
     for (const [i, at] of points.entries()) {
-      // What a killed one left is not done again, so the last steps may never be reached.
       const { signal } = await work.run(box, ['fetch', remote.path], { FAULT_AT: String(at), ...under(box) });
       if (signal === 'SIGKILL') kills += 1;
       whole(storeOf(box));
