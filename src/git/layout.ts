@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { chmodSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { CheckpointsError } from '../core/errors';
 import { readJson, writeFileDurably } from './durable';
 import { inWords, storeFailure } from './file-failure';
@@ -102,6 +102,12 @@ export function readWorkspaceFile(path: string): WorkspaceFile | null {
   try {
     value = readJson(path) as Partial<WorkspaceFile> | null;
   } catch (error) {
+    // Another user's store is whole: no doctor can help, and none may put a new one in its place.
+    if (['EACCES', 'EPERM'].includes((error as NodeJS.ErrnoException).code ?? ''))
+      throw new CheckpointsError('store-readonly', `The store may not be read (${dirname(path)}).`, {
+        cause: error,
+        details: { forbidden: true },
+      });
     throw new CheckpointsError('store-broken', `${path} is damaged. Run doctor --repair.`, { cause: error });
   }
   if (value === null) return null;

@@ -184,6 +184,7 @@ const particularAdvice = ({ reason, details }: CheckpointsError): Advice | null 
       sentence: 'There is no session backup.',
       wayOut: 'Look whether the path is right and its drive is connected, or choose the folder that holds the backup.',
     };
+  if (details?.['forbidden']) return { ...advice['store-readonly'], sentence: 'The store may not be read.' };
   if (details?.['noFolder'])
     return {
       ...advice['invalid-argument'],

@@ -80,7 +80,11 @@ export class PlanChoice implements vscode.TreeDataProvider<PlanNode>, vscode.Dis
     const item = new vscode.TreeItem(node.label, vscode.TreeItemCollapsibleState.Expanded);
     item.id = `${node.path}/`;
     item.iconPath = vscode.ThemeIcon.Folder;
-    item.checkboxState = checkbox(filesOf(node).every((entry) => this.ticked.has(entry.path)));
+    const files = filesOf(node);
+    const ticked = files.filter((entry) => this.ticked.has(entry.path)).length;
+    item.checkboxState = checkbox(ticked === files.length);
+    // VS Code knows no half tick: a box that is not ticked would say that nothing below it is.
+    if (ticked > 0 && ticked < files.length) item.description = `${ticked} of ${files.length}`;
     return item;
   }
 
@@ -162,6 +166,8 @@ export class PlanChoice implements vscode.TreeDataProvider<PlanNode>, vscode.Dis
     const tops = items.map(([node]) => node.top ?? node);
     for (const top of new Set(tops)) this.changed.fire(top);
     this.describe();
+    // The box that has the keyboard is drawn anew: without this the next key would go nowhere.
+    void vscode.commands.executeCommand(`${views.plan}.focus`);
   }
 
   private describe(): void {

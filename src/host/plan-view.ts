@@ -48,6 +48,8 @@ export class PlanView implements FileChooser, vscode.Disposable {
     this.open = undefined;
     await vscode.commands.executeCommand('setContext', contextKeys.planning, false);
     open?.choice.dispose();
+    // The tree takes the place of the plan, and the keyboard with it.
+    if (open !== undefined) await vscode.commands.executeCommand(`${views.tree}.focus`);
     open?.done(paths);
   }
 }

@@ -176,6 +176,8 @@ export class TaskView implements vscode.TreeDataProvider<TaskNode>, vscode.Dispo
     } finally {
       // A tick that was refused or failed is taken back, too.
       this.refresh();
+      // The box that has the keyboard is drawn anew: without this the next key would go nowhere.
+      void vscode.commands.executeCommand(`${views.task}.focus`);
     }
   }
 
@@ -244,6 +246,8 @@ const taskItem = (node: TaskNode): vscode.TreeItem => {
             ? Collapsed
             : Expanded;
       const item = new vscode.TreeItem(listNames[node.field], open);
+      // A row that had nothing below it stays closed when something comes: to VS Code the filled one is another row, and opens.
+      item.id = `${node.root.api.root}:${node.field}:${open === None ? 'empty' : 'filled'}`;
       item.description = node.items.length === 0 ? 'none' : String(node.items.length);
       const alarming = node.field === 'blockers' && node.items.length > 0;
       item.iconPath = icon(fieldIcons[node.field], alarming ? 'charts.red' : undefined);
