@@ -13,7 +13,8 @@ import { notePrompt, prompts } from './story';
 
 export interface DemoOptions {
   checkout: string;
-  cache: string;
+  /** Where `npm run demo:prompt` finds this demo. */
+  stateFile: string;
   /** A folder of the user's; without it a demo workspace is made. */
   folder?: string;
   /** `code` of a desktop VS Code, or the parts of the server. */
@@ -90,7 +91,7 @@ function announce(options: DemoOptions, editor: Editor, agent: Agent, model: str
 export async function runDemo(options: DemoOptions, stopped: Promise<void>): Promise<void> {
   // Short: sockets of the editor lie below it, and their paths must not exceed 107 bytes.
   const home = await realpath(await mkdtemp(join(tmpdir(), 'checkpoints-demo-')));
-  const stateFile = join(options.cache, `demo-${process.pid}.json`);
+  const { stateFile } = options;
   const ask = [process.execPath, join(options.checkout, 'test', 'demo', 'prompt.mjs'), '--state', stateFile];
   const own = options.folder !== undefined;
   const workspace = options.folder ?? join(home, 'greeter');
@@ -108,7 +109,7 @@ export async function runDemo(options: DemoOptions, stopped: Promise<void>): Pro
     const kind = own ? 'own' : 'demo';
     const agent = await startAgent({ home, workspace, kind, store, scripted, ...options.opencode });
     stops.push(() => agent.stop());
-    await mkdir(options.cache, { recursive: true });
+    await mkdir(dirname(stateFile), { recursive: true });
     const { url, password, generation } = agent;
     await writeFile(stateFile, JSON.stringify({ pid: process.pid, url, password, generation, workspace }), {
       mode: 0o600,

@@ -1,35 +1,13 @@
 // `npm run demo:prompt -- [--new] "refactor the greeter"`: sends a prompt to the agent of the running demo and shows
 // what it says. The next prompt goes to the same session, unless --new.
-import { existsSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { cacheRoot } from '../rig/install-cache.mjs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { findDemo } from './state.mjs';
 
 const args = process.argv.slice(2);
 const at = args.indexOf('--state');
 const [, named] = at < 0 ? [] : args.splice(at, 2);
 const fresh = args.includes('--new');
 const text = args.filter((arg) => arg !== '--new').join(' ');
-
-function alive(pid) {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return error.code === 'EPERM';
-  }
-}
-
-/** The newest demo that runs; one that was killed may have left its file. */
-function findDemo() {
-  const files = existsSync(cacheRoot())
-    ? readdirSync(cacheRoot())
-        .filter((name) => /^demo-\d+\.json$/.test(name))
-        .map((name) => join(cacheRoot(), name))
-    : [];
-  return files
-    .sort((a, b) => statSync(b).mtimeMs - statSync(a).mtimeMs)
-    .find((file) => alive(JSON.parse(readFileSync(file, 'utf8')).pid));
-}
 
 const stateFile = named ?? findDemo();
 if (text === '' || !stateFile || !existsSync(stateFile)) {

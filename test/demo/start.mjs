@@ -4,10 +4,11 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, realpathSync, rmSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { cacheRoot, ensure } from '../rig/install.mjs';
+import { ensure } from '../rig/install.mjs';
 import { checkout } from '../rig/install-parts.mjs';
 import { MissingError, onPath } from '../rig/install-system.mjs';
 import { onInterrupt } from '../run/processes.mjs';
+import { stateFileOf } from './state.mjs';
 
 const usage = `Usage: npm start [-- FOLDER] [--browser] [--scripted] [--no-build]
   FOLDER      open this folder instead of a demo workspace
@@ -80,10 +81,8 @@ async function main() {
   }
   const { runDemo } = await loadDemo();
   const opencode = { binary: installed ?? tools.opencodeV2, installed: installed !== undefined };
-  await runDemo(
-    { checkout, cache: cacheRoot(), ...options, code, tools: code ? undefined : tools, opencode },
-    interrupted,
-  );
+  const stateFile = stateFileOf(process.pid);
+  await runDemo({ checkout, stateFile, ...options, code, tools: code ? undefined : tools, opencode }, interrupted);
 }
 
 try {

@@ -1,17 +1,21 @@
-import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
+import { execFile, execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { installedPlugin } from '../../src/opencode/plugin-install';
 import { Workbench, launchBrowser } from '../rig/browser';
-import { cacheRoot, locate } from '../rig/install.mjs';
+import { stateFileOf } from '../demo/state.mjs';
+import { locate } from '../rig/install.mjs';
 import { until } from '../rig/opencode-process';
 import { processesOf } from '../run/processes.mjs';
 
 const start = fileURLToPath(new URL('../demo/start.mjs', import.meta.url));
+const prompt = fileURLToPath(new URL('../demo/prompt.mjs', import.meta.url));
 
 /** The triggers of the demo's checkpoints, oldest first, read by git itself. */
 function triggers(workspace: string): string[] {
@@ -112,6 +116,18 @@ describe('the demo', () => {
     await workbench.screenshot('demo-checkpoint');
   });
 
+  it('takes a prompt from a second terminal, which has none of its variables', async () => {
+    const home = await mkdtemp(join(tmpdir(), 'checkpoints-second-terminal-'));
+    try {
+      const env = { PATH: process.env['PATH'], HOME: home };
+      const { stdout } = await promisify(execFile)(process.execPath, [prompt, 'add tests for every language'], { env });
+      expect(stdout).toContain('four greetings are tested');
+      expect(await readFile(join(workspace, 'test', 'greeter.test.ts'), 'utf8')).toContain('Bonjour, Ada !');
+    } finally {
+      await rm(home, { recursive: true, force: true });
+    }
+  });
+
   it('leaves nothing after Ctrl+C', async () => {
     const folder = dirname(workspace);
     expect(processesOf(-1, folder).length).toBeGreaterThan(0);
@@ -120,6 +136,6 @@ describe('the demo', () => {
     expect(await exited).toBe(0);
     expect(existsSync(folder)).toBe(false);
     expect(processesOf(-1, folder)).toEqual([]);
-    expect(existsSync(join(cacheRoot(), `demo-${demo.pid}.json`))).toBe(false);
+    expect(existsSync(stateFileOf(demo.pid ?? 0))).toBe(false);
   });
 });

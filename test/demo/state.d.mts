@@ -1,0 +1,3 @@
+export const stateFolder: string;
+export function stateFileOf(pid: number): string;
+export function findDemo(): string | undefined;
