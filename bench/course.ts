@@ -14,7 +14,6 @@ import { opencodeRedo } from './operations/redo';
 import { scale } from './operations/scale';
 import { storage } from './operations/storage';
 import type { Group } from './options';
-import { Ours } from './ours';
 import { cloneTemplate, makeTemplate } from './repository';
 import { WorkTree } from './worktree';
 
@@ -49,15 +48,14 @@ async function onClones(context: Context, wants: (...groups: Group[]) => boolean
     if (wants('cycle')) await cycles(context, riders);
     if (wants('fresh')) await freshProcesses(context, riders);
     if (wants('cycle')) await opencodeRedo(context, riders);
-    if (own === undefined || !(own.engine instanceof Ours)) {
+    if (own === undefined) {
       ledger.gate('our engine takes its first checkpoint', false);
       return;
     }
-    if (wants('lane'))
-      await laneGrowth(context, { engine: own.engine, tree: own.tree }, await smallTemplate(context, 'small.git'));
+    if (wants('lane')) await laneGrowth(context, own, await smallTemplate(context, 'small.git'));
     const changed = differences(before, fingerprint(userGit));
     ledger.gate("the user's .git is the same, byte for byte", changed.length === 0, changed.slice(0, 5).join(', '));
-    if (wants('gc')) await gcSurvival(context, own.engine, own.tree);
+    if (wants('gc')) await gcSurvival(context, own.place, own.tree);
   } finally {
     for (const { engine } of riders) await engine.close();
   }

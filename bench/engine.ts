@@ -28,6 +28,8 @@ export interface Engine {
   diff(from: Mark, to: Mark): Promise<string[]>;
   /** Brings the work tree back to `target`. `changed` are the paths that were changed since, for engines that keep such a list. */
   restore(target: Mark, changed: readonly string[]): Promise<void>;
+  /** Brings every file back, changed or not, where the engine has such a way. */
+  restoreAll?(target: Mark): Promise<void>;
   /** Waits for what the engine left running in the background; not timed. */
   settle(): Promise<void>;
   close(): Promise<void>;

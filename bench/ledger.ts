@@ -32,10 +32,11 @@ export class Ledger {
 
   constructor(private readonly log: (line: string) => void) {}
 
-  async time<T>(operation: string, engine: string, work: () => Promise<T>): Promise<T> {
+  /** By the bench's own clock, or by that of an engine that runs elsewhere. */
+  async time<T>(operation: string, engine: string, work: () => Promise<T>, clock?: { spent: number }): Promise<T> {
     const start = performance.now();
     const result = await work();
-    this.sample(operation, engine, performance.now() - start);
+    this.sample(operation, engine, clock?.spent ?? performance.now() - start);
     return result;
   }
 

@@ -4,21 +4,16 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { messageOf } from './context';
 import { runCourse } from './course';
-import type { EngineKind } from './engine';
+import { peers } from './kinds';
 import { Ledger } from './ledger';
 import { describeMachine, load } from './machine';
 import { type Options, parseOptions, usage } from './options';
-import { clineLegacy } from './peers/cline-legacy';
-import { clineSdk } from './peers/cline-sdk';
-import { opencode } from './peers/opencode';
-import { hasRipgrep, roo } from './peers/roo';
+import { hasRipgrep } from './peers/roo';
 import { makeReport, printable } from './report';
 import { makeTemplate } from './repository';
 import { oursKind } from './ours';
 import { ours } from './names';
 import { judge } from './targets';
-
-const peers: readonly EngineKind[] = [roo, clineLegacy, clineSdk, opencode];
 
 const log = (line: string): void => void process.stderr.write(line + '\n');
 

@@ -11,7 +11,7 @@ const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const bundles = await mkdtemp(join(tmpdir(), 'checkpoints-bench-code-'));
 const entries = { main: 'bench/main.ts', index: 'bench/children/index.ts' };
 /** What starts in a process of its own is built as it is packed: reading a source map of several megabytes is nothing that a user waits for. */
-const packed = { fresh: 'bench/children/fresh.ts', cli: 'src/cli/main.ts' };
+const packed = { engine: 'bench/children/engine.ts', fresh: 'bench/children/fresh.ts', cli: 'src/cli/main.ts' };
 // The rigs of the tests find the checkout by their place: two folders below it.
 const agent = join(root, 'node_modules', '.cache', `checkpoints-bench-${process.pid}.mjs`);
 let child;

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import type { Context } from '../context';
 import { planEdits, planPaths } from '../edits';
 import { git } from '../exec';
+import type { Place } from '../engine';
 import { Ours } from '../ours';
 import type { WorkTree } from '../worktree';
 import { missingObjects } from './store';
@@ -14,7 +15,7 @@ const gate = "checkpoints survive the user's reset and gc";
  * throws it all out of their repository: `reset --hard`, `gc --prune=now`. Every checkpoint must stay whole, in the store
  * that was there before and in one that was new, and the files must come back byte for byte.
  */
-export async function gcSurvival(context: Context, engine: Ours, tree: WorkTree): Promise<void> {
+export async function gcSurvival(context: Context, place: Place, tree: WorkTree): Promise<void> {
   context.log(gate);
   const { ledger, template } = context;
   const user = (args: readonly string[]): Promise<unknown> => git(args, { cwd: tree.root });
@@ -25,6 +26,8 @@ export async function gcSurvival(context: Context, engine: Ours, tree: WorkTree)
   const applied = await tree.apply(staged);
   await user(['add', '-A']);
 
+  const engine = new Ours(place);
+  await engine.open();
   const fresh = new Ours({ tree: tree.root, store: join(context.scratch, 'stores', 'ours-gc') });
   const old = await engine.checkpoint({ lane: 'scan', automatic: false });
   const young = await fresh.first();
@@ -49,4 +52,5 @@ export async function gcSurvival(context: Context, engine: Ours, tree: WorkTree)
   const wrong = tree.check(true);
   ledger.gate(gate, wrong.length === 0, `after restoring ${planPaths(staged).length} paths: ${describe(wrong)}`);
   await fresh.close();
+  await engine.close();
 }

@@ -52,13 +52,13 @@ async function cycle(context: Context, rider: Rider, rep: number): Promise<void>
   const { engine, tree } = rider;
   const name = rider.kind.name;
   const seed = template.seed * 1000 + rep * 10;
-  await ledger.time(operations.nothing, name, () => engine.checkpoint({ lane: 'scan', automatic: true }));
+  await ledger.time(operations.nothing, name, () => engine.checkpoint({ lane: 'scan', automatic: true }), engine);
   await engine.settle();
 
   const known = planEdits(template.editable, 1, `known-${rep}`, seed + 1);
   await tree.apply(known);
   const lane: Lane = { lane: 'paths', paths: planPaths(known) };
-  await ledger.time(operations.knownPath, name, () => engine.checkpoint(lane));
+  await ledger.time(operations.knownPath, name, () => engine.checkpoint(lane), engine);
   await engine.settle();
   // Restores go back to a point that looked at everything, as the start of a turn does.
   let mark = await engine.checkpoint(scan);
@@ -92,17 +92,17 @@ async function backAndForth(context: Context, rider: Rider, from: Mark, batch: B
   const plan = planEdits(template.editable, batch.count, batch.tag, batch.seed);
   const applied = await tree.apply(plan);
   const changed = planPaths(plan);
-  const to = await ledger.time(batch.checkpoint, name, () => engine.checkpoint(scan));
+  const to = await ledger.time(batch.checkpoint, name, () => engine.checkpoint(scan), engine);
   await engine.settle();
   const { diff } = batch;
   if (diff !== undefined) {
-    const found = await ledger.time(diff, name, () => engine.diff(from, to));
+    const found = await ledger.time(diff, name, () => engine.diff(from, to), engine);
     const same = found.length === changed.length && [...found].sort().every((path, at) => path === changed[at]);
     if (!same) ledger.fail(diff, name, `${found.length} paths differ, expected ${changed.length}`);
     if (name === ours) ledger.gate('every diff names the changed paths', same);
   }
   if (batch.count > 1000) await settleDisk();
-  await ledger.time(batch.restore, name, () => engine.restore(from, changed));
+  await ledger.time(batch.restore, name, () => engine.restore(from, changed), engine);
   await engine.settle();
   tree.expect(applied.before);
   const wrong = tree.check();

@@ -1,7 +1,8 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { messageOf, rotated, type Context } from '../context';
-import type { Engine, EngineKind, Place } from '../engine';
+import { DrivenEngine } from '../driven';
+import type { EngineKind, Place } from '../engine';
 import { settleDisk } from '../exec';
 import { operations } from '../names';
 import { plainCopy } from '../repository';
@@ -10,7 +11,7 @@ import { plainCopy } from '../repository';
 export interface Opened {
   kind: EngineKind;
   place: Place;
-  engine: Engine;
+  engine: DrivenEngine;
 }
 
 /** Repetitions for engines whose first checkpoint is short. */
@@ -34,7 +35,7 @@ export async function firstCheckpoints(context: Context, treeOf: (kind: EngineKi
         last.delete(kind.name);
       }
       const place = { tree: treeOf(kind), store: join(context.scratch, 'stores', `${kind.name}-${rep}`) };
-      const engine = kind.open(place);
+      const engine = new DrivenEngine(kind.name, place, context.bundles);
       if (await timedFirst(context, operations.first, kind, engine)) last.set(kind.name, { kind, place, engine });
     }
   }
@@ -50,7 +51,7 @@ export async function plainFirstCheckpoints(context: Context): Promise<void> {
   for (let rep = 0; rep < 2; rep += 1) {
     for (const kind of rotated(able, rep)) {
       const store = join(context.scratch, 'stores', `${kind.name}-plain`);
-      const engine = kind.open({ tree, store });
+      const engine = new DrivenEngine(kind.name, { tree, store }, context.bundles);
       await timedFirst(context, operations.firstPlain, kind, engine);
       await engine.close();
       await rm(store, { recursive: true, force: true });
@@ -59,10 +60,15 @@ export async function plainFirstCheckpoints(context: Context): Promise<void> {
   await rm(tree, { recursive: true, force: true });
 }
 
-async function timedFirst(context: Context, operation: string, kind: EngineKind, engine: Engine): Promise<boolean> {
+async function timedFirst(
+  context: Context,
+  operation: string,
+  kind: EngineKind,
+  engine: DrivenEngine,
+): Promise<boolean> {
   await settleDisk();
   try {
-    await context.ledger.time(operation, kind.name, () => engine.first());
+    await context.ledger.time(operation, kind.name, () => engine.first(), engine);
     await engine.settle();
     return true;
   } catch (error) {

@@ -1,7 +1,7 @@
 import { messageOf, type Context } from '../context';
 import { planEdits } from '../edits';
 import { operations } from '../names';
-import { OpenCode } from '../peers/opencode';
+import { opencode } from '../peers/opencode';
 import { describe, type Rider } from './cycle';
 
 /**
@@ -9,13 +9,13 @@ import { describe, type Rider } from './cycle';
  * last, because all change times differ afterwards and its next snapshot names every path.
  */
 export async function opencodeRedo(context: Context, riders: readonly Rider[]): Promise<void> {
-  const rider = riders.find(({ engine }) => engine instanceof OpenCode);
-  if (rider === undefined || !(rider.engine instanceof OpenCode)) return;
+  const rider = riders.find(({ kind }) => kind === opencode);
+  if (rider === undefined) return;
   const { engine, tree, kind } = rider;
   try {
-    const mark = await engine.checkpoint();
+    const mark = await engine.checkpoint({ lane: 'scan', automatic: false });
     const applied = await tree.apply(planEdits(context.template.editable, 10, 'redo', context.template.seed + 7));
-    await context.ledger.time(operations.restoreAll, kind.name, () => engine.restoreAll(mark));
+    await context.ledger.time(operations.restoreAll, kind.name, () => engine.restoreAll(mark), engine);
     tree.expect(applied.before);
     const wrong = tree.check();
     if (wrong.length > 0) context.ledger.fail(operations.restoreAll, kind.name, describe(wrong));
