@@ -32,6 +32,9 @@ export function storeFailure(error: unknown, store: string, root?: string): unkn
     const whose = theirs ? `workspace is full (${root})` : `store is full (${store})`;
     return new CheckpointsError('disk-full', `The disk of the ${whose}.`, { cause: error });
   }
+  // Something else lies where a folder or file of ours belongs, or the disk does not give it back.
+  if (!theirs && isWithin(error, store) && (code === 'ENOTDIR' || code === 'EISDIR' || code === 'EIO'))
+    return new CheckpointsError('store-broken', `The store is damaged: ${(error as Error).message}.`, { cause: error });
   if (code !== 'EROFS' && code !== 'EACCES' && code !== 'EPERM') return error;
   return theirs
     ? new CheckpointsError('workspace-readonly', `The workspace cannot be written (${root}).`, { cause: error })
@@ -39,7 +42,18 @@ export function storeFailure(error: unknown, store: string, root?: string): unkn
 }
 
 function concerns(error: unknown, root: string, store: string): boolean {
+  return named(error).some((one) => below(one, root) && !below(one, store));
+}
+
+function isWithin(error: unknown, folder: string): boolean {
+  return named(error).some((one) => below(one, folder));
+}
+
+function named(error: unknown): string[] {
   const { path, dest } = error as NodeJS.ErrnoException & { dest?: string };
-  const below = (one: string, folder: string): boolean => one === folder || one.startsWith(folder + sep);
-  return [path, dest].some((one) => typeof one === 'string' && below(one, root) && !below(one, store));
+  return [path, dest].filter((one) => typeof one === 'string');
+}
+
+function below(one: string, folder: string): boolean {
+  return one === folder || one.startsWith(folder + sep);
 }

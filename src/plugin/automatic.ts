@@ -5,7 +5,7 @@ import type { Trigger, TurnInfo } from '../core/model';
 import { absolutePaths, callPolicy, isWanted } from '../core/triggers';
 import { normalisePaths } from '../git/capture';
 import type { Companion } from './companion';
-import type { Reporter } from './reporter';
+import type { Lane, Reporter } from './reporter';
 import { SameFile } from './same-file';
 import { forgetOldest, turnOfPrompt, type Moment, type Prompt, type SessionTracker, type Unplaced } from './tracker';
 
@@ -85,10 +85,10 @@ export class AutomaticPoints {
       const outside = cause.paths.filter((path) => isAbsolute(path) && !before.has(path));
       if (outside.length > 0) this.namedOutside.set(owner, new Set([...before, ...outside]));
       await workspace.create({ ...point, cause, paths, automatic: outside.length === 0 });
-      this.reporter.storeWorks();
+      this.reporter.storeWorks('paths');
       upkeep.touch();
     };
-    return this.within('tool', capture, others);
+    return this.within('tool', capture, { others, lane: policy.kind });
   }
 
   afterCall(callId: string): void {
@@ -151,7 +151,7 @@ export class AutomaticPoints {
     const { workspace, upkeep } = await this.companion.open();
     const underWay = this.loose.size > 0;
     await workspace.create({ ...options, automatic: true });
-    this.reporter.storeWorks();
+    this.reporter.storeWorks('scan');
     upkeep.touch();
     if (!underWay) this.blind = false;
   }
@@ -163,7 +163,7 @@ export class AutomaticPoints {
   private async within(
     trigger: Trigger,
     work: (metadata: Record<string, unknown>) => Promise<void>,
-    others: Promise<unknown> | null = null,
+    { others = null, lane = 'scan' }: { others?: Promise<unknown> | null; lane?: Lane } = {},
   ): Promise<void> {
     const what = `The checkpoint before ${trigger === 'idle' ? 'the next turn' : `the ${trigger}`} was not made`;
     try {
@@ -181,17 +181,17 @@ export class AutomaticPoints {
       const isRead = (await orAfter(read, defaults.captureBudget)) === 'done';
       const { captureBudget } = isRead ? await read : defaults;
       if ((await orAfter(run, begun + captureBudget - Date.now())) === 'done') {
-        this.reporter.recovered(what);
+        this.reporter.recovered(`${what}/${lane}`);
         return;
       }
       metadata['late'] = true;
       this.reporter.problem(
-        `${what}/late`,
+        `${what}/${lane}/late`,
         `A checkpoint took longer than ${captureBudget} ms; the agent went on, and it is being finished in the background.`,
       );
-      run.catch((error: unknown) => this.reporter.failed(what, error));
+      run.catch((error: unknown) => this.reporter.failed(what, error, lane));
     } catch (error) {
-      this.reporter.failed(what, error);
+      this.reporter.failed(what, error, lane);
     }
   }
 }

@@ -3,6 +3,7 @@
  * work, and when it is taken away another one goes on.
  */
 const owners = shared<string>('opencode-checkpoints');
+const told = shared<Map<string, number>>('opencode-checkpoints/told');
 const waiting = shared<Map<string, () => void>>('opencode-checkpoints/waiting');
 
 /** Copies share nothing but the process. */
@@ -43,4 +44,11 @@ export function waitFor(directory: string, copy: string, begin: () => void): () 
     queue.delete(copy);
     clearTimeout(timer);
   };
+}
+
+/** What was told of a folder's store, and how often it was met: a copy that goes on, or the same one loaded anew, does not begin to tell it again. */
+export function toldOf(directory: string): Map<string, number> {
+  const known = told.get(directory) ?? new Map<string, number>();
+  told.set(directory, known);
+  return known;
 }

@@ -9,6 +9,7 @@ import { AutomaticPoints } from './automatic';
 import { PluginBackup } from './backup';
 import { slashCommands } from './commands';
 import { Companion, offeredTools } from './companion';
+import { toldOf } from './copies';
 import { TaskMemory } from './memory';
 import { Reporter, type Voice } from './reporter';
 import { askedFor, type CallContext, type Permission, type ToolSpec } from './tool-spec';
@@ -56,7 +57,7 @@ export function v1Hooks(input: V1Input): V1Hooks {
     // The plugin runs inside OpenCode's own executable.
     commandLine: () => Promise.resolve({ binary: process.execPath, env: process.env }),
   });
-  const reporter = new Reporter(voiceOf(http));
+  const reporter = new Reporter(voiceOf(http), toldOf(input.directory));
   const companion = new Companion(input.directory, () => Promise.resolve(gateway), reporter);
   const sessions = new SessionTracker(gateway);
   const points = new AutomaticPoints(companion, sessions, reporter);

@@ -4,8 +4,9 @@ import { AutomaticPoints } from './automatic';
 import { PluginBackup } from './backup';
 import { slashCommands } from './commands';
 import { Companion, offeredTools } from './companion';
+import { toldOf } from './copies';
 import { TaskMemory } from './memory';
-import { Reporter } from './reporter';
+import { Reporter, type Voice } from './reporter';
 import { askedFor, type ToolSpec } from './tool-spec';
 import { callTool, toolsFor } from './tools';
 import { forgetOldest, SessionTracker, type Prompt } from './tracker';
@@ -17,11 +18,12 @@ import { V2Host } from './v2-host';
 export async function v2Setup(context: V2Context): Promise<() => Promise<void>> {
   const { directory } = context.location;
   const host = new V2Host(context);
-  const reporter = new Reporter({
-    // OpenCode 2 has no place for notices of plugins but its log; `checkpoint_stats` tells them, too.
+  // OpenCode 2 has no place for notices of plugins but its log; `checkpoint_stats` tells them, too.
+  const voice: Voice = {
     log: (level, message) => void process.stderr.write(`opencode-checkpoints ${level}: ${message}\n`),
     show: () => undefined,
-  });
+  };
+  const reporter = new Reporter(voice, toldOf(directory));
   const companion = new Companion(directory, () => host.gateway(), reporter);
   const history = new V2History(context, host);
   const sessions = new SessionTracker(history);

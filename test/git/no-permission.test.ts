@@ -117,6 +117,9 @@ describe('what the file system says', () => {
     expect(reason(failure('EROFS', '/store/ws/x'))).toMatch(/^store-readonly: /);
     expect(reason(failure('EACCES', '/workshop/x'))).toMatch(/^store-readonly: /);
     expect(reason(failure('EIO', '/project/x'))).toBe('none');
+    expect(reason(failure('EIO', '/store/ws/x'))).toMatch(/^store-broken: /);
+    expect(reason(failure('ENOTDIR', '/store/ws/x'))).toMatch(/^store-broken: /);
+    expect(reason(failure('ENOTDIR', '/project/x'))).toBe('none');
   });
 });
 

@@ -55,7 +55,7 @@ async function points(server: OpenCode): Promise<Array<[string, string]>> {
   }
 }
 
-/** What a person is shown: in OpenCode 1 a notice, in OpenCode 2 an error in its log. */
+/** What a person is shown: in OpenCode 1 a notice, in OpenCode 2 every line about it in the log. */
 class News {
   private heard = '';
   private readonly end = new AbortController();
@@ -79,7 +79,7 @@ class News {
 
   async said(): Promise<string[]> {
     const all = this.server.generation === 'v1' ? this.heard : await readFile(this.server.logFile, 'utf8');
-    const own = this.server.generation === 'v1' ? /"tui\.toast\.show"/ : /opencode-checkpoints error: /;
+    const own = this.server.generation === 'v1' ? /"tui\.toast\.show"/ : /^opencode-checkpoints (error|.*full)/;
     return all.split('\n').filter((line) => own.test(line) || line.startsWith('the events ended'));
   }
 

@@ -157,40 +157,77 @@ describe('arguments of a model', () => {
 });
 
 describe('what went wrong', () => {
-  it('is shown once per kind, and again after it had worked', () => {
-    const shown: string[] = [];
-    const logged: string[] = [];
-    const reporter = new Reporter({
-      show: (message) => shown.push(message),
-      log: (_level, message) => logged.push(message),
-    });
-    const full = new CheckpointsError('disk-full', 'The disk is full.');
-    reporter.failed('Capture', full);
-    reporter.failed('Capture', full);
-    reporter.failed('Capture', new CheckpointsError('busy', 'Busy.'));
-    expect(shown).toEqual(['Capture: The disk is full.', 'Capture: Busy.']);
-    expect(logged).toHaveLength(3);
+  const told = (already = new Map<string, number>()): { reporter: Reporter; shown: string[]; logged: string[] } => {
+    const [shown, logged]: string[][] = [[], []];
+    const voice = {
+      show: (message: string) => shown!.push(message),
+      log: (level: string, message: string) => logged!.push(`${level}: ${message}`),
+    };
+    return { reporter: new Reporter(voice, already), shown: shown!, logged: logged! };
+  };
+  const full = new CheckpointsError('disk-full', 'The disk is full.');
+  const broken = new CheckpointsError('store-broken', 'It is damaged.');
+  const busy = new CheckpointsError('busy', 'Busy.');
+
+  it('is shown and logged once per kind, and again after it had worked', () => {
+    const { reporter, shown, logged } = told();
+    for (const error of [busy, busy, new CheckpointsError('timeout', 'Late.')]) reporter.failed('Capture', error);
+    expect(shown).toEqual(['Capture: Busy.', 'Capture: Late.']);
+    expect(logged).toEqual(['error: Capture: Busy.', 'error: Capture: Late.']);
     expect(reporter.problems).toHaveLength(2);
     reporter.recovered('Capture');
     expect(reporter.problems).toEqual([]);
-    reporter.failed('Capture', full);
+    reporter.failed('Capture', busy);
     expect(shown).toHaveLength(3);
   });
 
-  it('is shown once where it concerns the whole store, whoever meets it', () => {
-    const shown: string[] = [];
-    const reporter = new Reporter({ show: (message) => shown.push(message), log: () => undefined });
-    const full = new CheckpointsError('disk-full', 'The disk is full.');
+  it('is told once where it concerns the whole store, whoever meets it, with the way out', () => {
+    const { reporter, shown, logged } = told();
     for (const what of ['Before the turn', 'Before the tool', 'The task']) reporter.failed(what, full);
-    expect(shown).toEqual(['Before the turn: The disk is full.']);
-    expect(reporter.problems).toHaveLength(3);
-    reporter.recovered('Before the turn');
-    reporter.failed('Before the turn', full);
-    expect(shown).toHaveLength(1);
-    reporter.failed('Before the tool', new CheckpointsError('busy', 'Busy.'));
-    reporter.storeWorks();
+    expect(shown).toEqual([expect.stringMatching(/^Before the turn: The disk is full\. Free some space/)]);
+    expect(logged).toHaveLength(1);
+    expect(reporter.problems).toHaveLength(1);
+    reporter.failed('Before the tool', busy);
+    reporter.storeWorks('scan');
+    expect(logged.at(-1)).toBe('info: Checkpoints are made again; 3 failed meanwhile.');
     expect(reporter.problems).toEqual(['Before the tool: Busy.']);
     reporter.failed('Before the tool', full);
     expect(shown).toHaveLength(3);
+  });
+
+  it('is not news each time only one of the two ways of looking at files fails', () => {
+    const { reporter, shown } = told();
+    for (let round = 0; round < 3; round++) {
+      reporter.failed('Before the turn', full);
+      reporter.storeWorks('paths');
+      reporter.failed('Before the tool', busy, 'scan');
+      reporter.recovered('Before the tool/paths');
+    }
+    reporter.storeWorks('scan');
+    for (let round = 0; round < 3; round++) {
+      reporter.failed('Before the tool', broken, 'paths');
+      reporter.storeWorks('scan');
+    }
+    expect(shown.map((text) => text.slice(0, 35))).toEqual([
+      'Before the turn: The disk is full. ',
+      'Before the tool: Busy.',
+      'Before the tool: It is damaged. Run',
+    ]);
+    expect(reporter.problems).toEqual([expect.stringContaining('Busy'), expect.stringContaining('damaged')]);
+    reporter.storeWorks('paths');
+    expect(reporter.problems).toEqual([expect.stringContaining('Busy')]);
+  });
+
+  it('is not told again by a plugin that was loaded anew, until it had worked', () => {
+    const process = new Map<string, number>();
+    told(process).reporter.failed('Before the turn', full);
+    const { reporter, shown } = told(process);
+    reporter.failed('Before the turn', full);
+    expect([shown, reporter.problems.length]).toEqual([[], 1]);
+    const third = told(process);
+    third.reporter.storeWorks('scan');
+    expect(third.logged).toEqual(['info: Checkpoints are made again; 2 failed meanwhile.']);
+    third.reporter.failed('Before the turn', full);
+    expect(third.shown).toHaveLength(1);
   });
 });
