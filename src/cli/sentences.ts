@@ -81,7 +81,7 @@ export function recoverySentence({ outcome, restored, deleted, kept, forkMissing
     return `A restore was interrupted after its files were done.${fork}`;
   const done = outcome === 'finished' ? 'was finished' : 'was rolled back';
   const left = kept.length
-    ? ` ${kept.length} edited since ${kept.length === 1 ? 'was left as it is' : 'were left as they are'}: ${kept.map((one) => one.path).join(', ')}.`
+    ? ` ${kept.length} ${kept.length === 1 ? 'was left as it is' : 'were left as they are'}: ${kept.map(({ path, reason }) => `${path} (${reason})`).join(', ')}.`
     : '';
   return `A restore that had been interrupted ${done}: ${restored.length} ${restored.length === 1 ? 'file' : 'files'} written, ${deleted.length} deleted.${left}${fork}`;
 }

@@ -206,6 +206,8 @@ export interface RestoreResult {
   deleted: string[];
   kept: PathReason[];
   skipped: PathReason[];
+  /** So many of `skipped` were to be restored, and could not be: the files are not what was asked for. Absent: none. */
+  failed?: number;
   session: { id: string } | null;
   /** Of a fork before a prompt: all of its text, to be edited and sent again. */
   prompt?: string;

@@ -58,6 +58,10 @@ function planOne(
 
 const cannotRead = (reason: string): string => `cannot be read (${reason})`;
 
+/** Skipped because of how it is now, not because of what the checkpoint is: a restore could not do what was asked of it. */
+export const isUnread = ({ action, reason }: PlanEntry): boolean =>
+  action === 'skip' && reason?.startsWith('cannot be read (') === true;
+
 /**
  * What could not be read now and is not in the plan: whether it differs from the checkpoint is not known. What could not be read then
  * either is nothing that a restore could bring back.

@@ -217,6 +217,8 @@ export interface ApplyResult {
   restored: string[];
   deleted: string[];
   skipped: PathReason[];
+  /** So many of `skipped` were to be changed, and could not be. */
+  failed: number;
   tree: string;
 }
 

@@ -15,7 +15,16 @@ import type {
   RestoreScope,
   TaskState,
 } from './model';
-import { covering, foldersBeside, isMassDelete, planFiles, planFolders, planUnread, type FolderPlan } from './plan';
+import {
+  covering,
+  foldersBeside,
+  isMassDelete,
+  isUnread,
+  planFiles,
+  planFolders,
+  planUnread,
+  type FolderPlan,
+} from './plan';
 import type { CaptureFacts, FileChange, RecoveryReport, SnapshotStore } from './ports';
 import { asSentence } from './text';
 import { uncertainAt } from './uncertainty';
@@ -402,12 +411,14 @@ export class Restorer {
         { exclusive: true },
       );
     this.store.forkEnded();
+    const failed = result.failed + skipped.filter(isUnread).length;
     const reasons = (entries: PlanEntry[]) => entries.map(({ path, reason }) => ({ path, reason: reason ?? '' }));
     return {
       restored: result.restored,
       deleted: result.deleted,
       kept: reasons(kept),
       skipped: [...reasons(skipped), ...result.skipped],
+      ...(failed > 0 ? { failed } : {}),
       session: session && { id: session.id },
       ...(session?.prompt === undefined ? {} : { prompt: session.prompt }),
       ...(session?.todosLost ? { todosLost: session.todosLost } : {}),

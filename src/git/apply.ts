@@ -77,7 +77,7 @@ export async function applyFiles(store: GitStore, request: ApplyRequest): Promis
   if (stage.startsWith(store.folder)) store.afterwards(() => rm(stage, { recursive: true, force: true }));
   else rmSync(stage, { recursive: true, force: true });
   if (!request.keepJournal) removeJournal(store.layout.journal);
-  return { ...result, skipped };
+  return { ...result, skipped, failed: result.skipped.length };
 }
 
 /** More touched paths than this are found again by comparing trees. */
@@ -362,7 +362,7 @@ async function finish(
     return [...new Set([...left, ...makeFolders])];
   };
   await store.base.set(base, emptyDirs, unsure);
-  return { restored, deleted, skipped, tree: after };
+  return { restored, deleted, skipped, failed: skipped.length, tree: after };
 }
 
 function holds(folder: string, paths: string[]): boolean {

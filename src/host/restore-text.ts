@@ -124,13 +124,15 @@ const yoursText = (yours: number, all: number): string => {
 export type Done = 'Restored' | 'Undone' | 'Redone' | 'Reverted' | 'Forked';
 
 export const resultText = (done: Done, result: RestoreResult, scope: readonly RestoreScope[] = []): string => {
+  const { failed = 0 } = result;
   const parts = [
     result.restored.length > 0 ? `${plural(result.restored.length, 'file')} written` : '',
     result.deleted.length > 0
       ? `${result.restored.length > 0 ? result.deleted.length : plural(result.deleted.length, 'file')} deleted`
       : '',
     result.kept.length > 0 ? `${result.kept.length} kept` : '',
-    result.skipped.length > 0 ? `${result.skipped.length} skipped` : '',
+    failed > 0 ? `${failed} could not be restored` : '',
+    result.skipped.length > failed ? `${result.skipped.length - failed} skipped` : '',
     (result.conflicts?.length ?? 0) > 0 ? plural(result.conflicts?.length ?? 0, 'conflict') : '',
     scope.includes('task') ? 'task state brought back' : '',
     result.session !== null ? 'new session made' : '',
@@ -153,7 +155,9 @@ export const recoveredText = ({ outcome, restored, deleted, kept }: RecoveryRepo
   const parts = [
     `${plural(restored.length, 'file')} written`,
     deleted.length > 0 ? `${deleted.length.toLocaleString('en')} deleted` : '',
-    kept.length > 0 ? `${kept.length.toLocaleString('en')} edited since then and left alone` : '',
+    kept.length > 0
+      ? `${kept.length.toLocaleString('en')} left alone, ${kept.every(({ reason }) => reason === 'edited after the interruption') ? 'edited since then' : 'edited since then or not to be changed'}`
+      : '',
   ];
   return `A restore had been cut off, and is finished now: ${parts.filter((part) => part !== '').join(', ')}.`;
 };

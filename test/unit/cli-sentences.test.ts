@@ -47,10 +47,10 @@ describe('sentences of the command line', () => {
         ...report,
         restored: [],
         deleted: [],
-        kept: paths.map((path) => ({ path, reason: 'edited' })),
+        kept: paths.map((path) => ({ path, reason: path === 'a' ? 'edited' : 'may not be written' })),
       });
-    expect(left('a')).toContain('1 edited since was left as it is: a.');
-    expect(left('a', 'b')).toContain('2 edited since were left as they are: a, b.');
+    expect(left('a')).toContain('1 was left as it is: a (edited).');
+    expect(left('a', 'b')).toContain('2 were left as they are: a (edited), b (may not be written).');
   });
 
   it('gives each message one full stop', () => {

@@ -7,7 +7,8 @@ import type { Output } from '../output';
 import { paintPatch } from '../views/changes';
 import { when } from '../views/checkpoint';
 import { plural } from '../views/plural';
-import { planView, resultView } from '../views/restore';
+import { planView } from '../views/restore';
+import { done } from './restore';
 import { size } from '../views/size';
 import { visible } from '../visible';
 import { workspacePath } from '../workspace-path';
@@ -68,7 +69,7 @@ export function registerOriginalsCommands(program: Command, select: Select): voi
         force: invocation.globals.force,
         signal: invocation.signal,
       });
-      return { json: { result }, text: (output) => resultView(result, output) };
+      return done(result);
     },
   });
 

@@ -33,7 +33,8 @@ export function registerRestoreCommands(program: Command, select: Select): void 
   define<[string], RestoreFlags>(program, select, {
     usage: 'restore <ref>',
     summary: 'bring the workspace back to a checkpoint',
-    details: 'A safety checkpoint of now is made first: `opencode-checkpoints undo` takes the restore back.',
+    details:
+      'A safety checkpoint of now is made first: `opencode-checkpoints undo` takes the restore back. Files that could not be changed are named; the exit status is then 1.',
     examples: [
       'opencode-checkpoints restore latest --dry-run',
       'opencode-checkpoints restore latest~2 --path src/parser --path README.md',
@@ -154,10 +155,11 @@ async function withMassDeletion(
   }
 }
 
-function done(result: RestoreResult, back: 'undo' | 'redo' = 'undo'): Reply {
+/** What was asked for was not all done: a script that goes on from there must know. */
+export function done(result: RestoreResult, back: 'undo' | 'redo' = 'undo'): Reply {
   return {
     json: { result },
     text: (output) => resultView(result, output, back),
-    exitCode: result.conflicts?.length ? 1 : 0,
+    exitCode: result.conflicts?.length || result.failed ? 1 : 0,
   };
 }

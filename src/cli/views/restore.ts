@@ -85,7 +85,8 @@ export function resultView(result: RestoreResult, output: Output, back: 'undo' |
   const done = changed
     ? `${files(result.restored.length)} restored, ${result.deleted.length} deleted.`
     : 'No file was changed.';
+  const failed = result.failed ? ` ${style.red(`${result.failed} could not be restored.`)}` : '';
   const point = result.undo ? ` To take it back: opencode-checkpoints ${back} (${style.cyan(result.undo)})` : '';
-  lines.push(`${done}${point}\n`);
+  lines.push(`${done}${failed}${point}\n`);
   return lines.join('');
 }
