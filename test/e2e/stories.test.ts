@@ -126,7 +126,8 @@ describe('stories', () => {
   it('several folders have their own checkpoints', async () => {
     const other = join(session.folder, '..', 'other');
     const file = join(session.folder, '..', 'both.code-workspace');
-    await mkdir(other);
+    // A second try finds it there.
+    await mkdir(other, { recursive: true });
     await writeFile(join(other, 'notes.txt'), 'one\n');
     await writeFile(file, JSON.stringify({ folders: [{ path: 'project' }, { path: 'other' }] }));
     const workbench = await Workbench.open(session.browser, session.server.workspaceUrl(file));
