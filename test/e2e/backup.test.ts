@@ -94,8 +94,8 @@ describe('backup and sync', () => {
     await workbench.screenshot('backup-status');
     await workbench.page.keyboard.press('Escape');
     // The tooltip of the status bar tells the same.
-    await workbench.page.locator('[id="opencode-checkpoints.opencode-checkpoints.opencodeCheckpoints.status"]').hover();
-    await workbench.page.locator('.workbench-hover', { hasText: 'Backup: 3 sessions' }).waitFor();
+    const status = '[id="opencode-checkpoints.opencode-checkpoints.opencodeCheckpoints.status"]';
+    await workbench.tooltip(workbench.page.locator(status), 'Backup: 3 sessions');
     await workbench.screenshot('backup-tooltip');
   });
 

@@ -34,8 +34,7 @@ describe('looks', () => {
 
   it('tells on hover what a turn was about', async () => {
     const { workbench } = session;
-    await workbench.row(view, turn).hover();
-    await workbench.page.locator('.monaco-hover:visible', { hasText: 'claude-sonnet' }).waitFor();
+    await workbench.tooltip(workbench.row(view, turn), 'claude-sonnet');
     await workbench.screenshot('looks-tooltip');
     await workbench.page.keyboard.press('Escape');
   });

@@ -221,6 +221,27 @@ export class Workbench {
     throw new Error(`the row ${String(text)} does not open`);
   }
 
+  /**
+   * Rests the mouse on a target until its tooltip is there. One that is drawn anew under a mouse that stands still shows none, so the mouse
+   * leaves and comes back, as a hand would.
+   */
+  async tooltip(target: Locator, text: string): Promise<Locator> {
+    const shown = this.page
+      .locator('.monaco-hover:visible, .workbench-hover:visible')
+      .filter({ hasText: text })
+      .first();
+    for (let attempt = 1; ; attempt += 1) {
+      await this.page.mouse.move(0, 0);
+      await target.hover();
+      try {
+        await shown.waitFor({ timeout: 5000 });
+        return shown;
+      } catch (error) {
+        if (attempt === 6) throw new Error(`no tooltip with “${text}” comes up`, { cause: error });
+      }
+    }
+  }
+
   /** An inline action of a tree row: those show on hover only. */
   async rowAction(view: string, text: string | RegExp, action: string): Promise<void> {
     const row = this.row(view, text);

@@ -1,20 +1,21 @@
 // `npm test [-- SUITE...] [--desktop] [--verbose]`: installs what is missing, builds, runs the suites, counts.
 // The last line is `N passed, N failed`; exit 0 only when nothing failed. No dependencies: it runs before `npm ci` did.
 import { rm } from 'node:fs/promises';
+import { availableParallelism, constants, setPriority } from 'node:os';
 import { join } from 'node:path';
 import { cacheRoot, ensure } from '../rig/install.mjs';
 import { checkout as root } from '../rig/install-parts.mjs';
 import { makeRunFolder, suiteEnvironment } from './environment.mjs';
 import { endAll, leftovers, onInterrupt, runLogged } from './processes.mjs';
 import { count, fromRetries, judge, summary, table } from './results.mjs';
-import { choose } from './suites.mjs';
+import { choose, inStages, usage } from './suites.mjs';
 
 const print = (text = '') => process.stdout.write(`${text}\n`);
 
 function parse(args) {
   const flags = args.filter((arg) => arg.startsWith('--'));
   const unknown = flags.filter((flag) => !['--desktop', '--verbose'].includes(flag));
-  if (unknown.length > 0) throw new Error(`Unknown option: ${unknown.join(', ')}. Options: --desktop, --verbose`);
+  if (unknown.length > 0) throw new Error(`Unknown option: ${unknown.join(', ')}. ${usage()}`);
   return {
     chosen: choose(args.filter((arg) => !arg.startsWith('--'))),
     desktop: flags.includes('--desktop'),
@@ -22,37 +23,52 @@ function parse(args) {
   };
 }
 
-/** The process group that runs now; an interrupt ends it before the runner goes. */
-let running;
+/** The process groups that run now, by their leaders; an interrupt ends them before the runner goes. */
+const running = new Map();
 
-/** Each part is looked for once per run: an install that failed is not tried again for the next suite. */
+/** Each part is looked for once per run, one after the other: an install that failed is not tried again for the next suite. */
 function installer() {
   const parts = new Map();
+  let last = Promise.resolve();
+  const afterTheLast = (name) => {
+    const part = last.then(() => ensure([name]));
+    last = part.catch(() => undefined); // told to whoever asked for it
+    return part;
+  };
   return async (names) => {
     const found = {};
     for (const name of names) {
-      if (!parts.has(name)) parts.set(name, ensure([name]));
+      if (!parts.has(name)) parts.set(name, afterTheLast(name));
       Object.assign(found, await parts.get(name));
     }
     return found;
   };
 }
 
-/** Each kind of build once per run: later suites use what the earlier ones left, unless it was replaced. */
-function builder(runRoot) {
-  let present;
-  return async (kind) => {
-    if (kind === undefined || present === kind) return;
-    present = undefined;
-    const script = kind === 'package' ? ['test/run/package.mjs'] : ['esbuild.mjs'];
-    const log = join(runRoot, 'logs', `build-${kind}.log`);
-    const result = await runLogged(process.execPath, script, {
-      ...{ cwd: root, env: process.env, log, timeoutMs: 600_000 },
-      onStart: (leader) => (running = { leader, marker: runRoot }),
-    });
-    if (result.code !== 0) throw new Error(`the build failed (node ${script.join(' ')}), see ${log}`);
-    present = kind;
+/** One build for all: the package, where one of the suites needs it, has all that the others need. */
+function builder(runRoot, suites) {
+  const script = suites.some(({ build }) => build === 'package') ? 'test/run/package.mjs' : 'esbuild.mjs';
+  const log = join(runRoot, 'logs', 'build.log');
+  const build = async () => {
+    const options = { cwd: root, env: process.env, log, timeoutMs: 600_000 };
+    const result = await runTracked(process.execPath, [script], options, runRoot);
+    result.ended();
+    if (result.code !== 0) throw new Error(`the build failed (node ${script}), see ${log}`);
   };
+  let built;
+  return (kind) => (kind === undefined ? undefined : (built ??= build()));
+}
+
+/** `ended` is called when nothing of it is left to end. */
+async function runTracked(command, args, { yields, ...options }, marker) {
+  let leader;
+  const onStart = (id) => {
+    running.set((leader = id), marker);
+    // What it starts has the same priority.
+    if (yields) setPriority(id, constants.priority.PRIORITY_BELOW_NORMAL);
+  };
+  const result = await runLogged(command, args, { ...options, onStart });
+  return { ...result, ended: () => running.delete(leader) };
 }
 
 /** Runs the suite's commands in turn, each in the same temporary environment; stops at the first that fails. */
@@ -67,16 +83,16 @@ async function runCommands(suite, { runRoot, tools, desktop, verbose }) {
   let result;
   let left = [];
   for (const [script, ...args] of suite.commands(context)) {
-    result = await runLogged(process.execPath, [script, ...args], {
-      ...{ cwd: root, log: context.log, echo: verbose, timeoutMs: suite.timeoutMs },
+    const options = {
+      ...{ cwd: root, log: context.log, echo: verbose, timeoutMs: suite.timeoutMs, yields: suite.yields },
       env: { ...env, ...suite.env?.(context) },
-      onStart: (leader) => (running = { leader, marker }),
-    });
+    };
+    result = await runTracked(process.execPath, [script, ...args], options, marker);
     left = left.concat(await leftovers(result.leader, marker, result.timedOut ? 0 : undefined));
     await endAll(result.leader, marker);
+    result.ended();
     if (result.code !== 0) break;
   }
-  running = undefined;
   const tests = suite.read({ ...context, result });
   await rm(work, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
   const verdict = judge(suite.name, tests, { ...result, timeoutMs: suite.timeoutMs, log: context.log, left });
@@ -124,19 +140,25 @@ async function main() {
   let interrupted = false;
   onInterrupt(async (reason) => {
     interrupted = true;
-    if (running) await endAll(running.leader, running.marker);
+    await Promise.all([...running].map(([leader, marker]) => endAll(leader, marker)));
     await rm(runRoot, { recursive: true, force: true });
     print(`\nInterrupted (${reason})\n0 passed, 1 failed`);
     process.exit(1);
   });
-  const context = { ...options, runRoot, install: installer(), build: builder(runRoot) };
+  const context = { ...options, runRoot, install: installer(), build: builder(runRoot, options.chosen) };
   const rows = [];
-  for (const suite of options.chosen) {
-    rows.push(await runSuite(suite, context));
-    // Its processes were ended under it; the handler above has the last word.
-    if (interrupted) await new Promise(() => {});
-    report(rows.at(-1));
-  }
+  const runRow = async (row) => {
+    for (const suite of row) {
+      const result = await runSuite(suite, context);
+      // Its processes were ended under it; the handler above has the last word.
+      if (interrupted) await new Promise(() => {});
+      rows.push(result);
+      report(result);
+    }
+  };
+  for (const stage of inStages(options.chosen, availableParallelism())) await Promise.all(stage.map(runRow));
+  const place = ({ name }) => options.chosen.findIndex((suite) => suite.name === name);
+  rows.sort((a, b) => place(a) - place(b));
   const failed = rows.some((row) => count(row.tests).failed > 0);
   if (failed) print(`\nLogs and screenshots: ${join(runRoot, 'logs')}`);
   else await rm(runRoot, { recursive: true, force: true });

@@ -1,4 +1,4 @@
-// The suites of `npm test`, in the order they run: what each needs, how it is started, how its result is read.
+// The suites of `npm test`: what each needs, how it is started, how its result is read, and which run beside each other.
 import { join } from 'node:path';
 import { fromExit, fromHost, fromVitest } from './results.mjs';
 
@@ -60,10 +60,25 @@ export const suites = [
   }),
 ];
 
-/** Suites by name, in running order; an unknown name is an error that lists the known ones. */
+/**
+ * The stories wait for VS Code most of the time, and what engine and command line are tested with uses that time, at a low priority. What drives the extension's host or OpenCode has the
+ * machine to itself: they answer late beside a browser. Stages one after the other, each of rows side by side.
+ */
+const stages = [[['types', 'lint', 'unit', 'git'], ['e2e']], [['host', 'opencode']]];
+
+export function inStages(chosen, processors) {
+  if (processors < 2) return [[chosen]];
+  const row = (names, yields) =>
+    chosen.filter(({ name }) => names.includes(name)).map((suite) => ({ ...suite, yields }));
+  return stages.map((rows) => rows.map((names) => row(names, rows.length > 1 && !names.includes('e2e'))));
+}
+
+export const usage = () =>
+  `Usage: npm test [-- SUITE...] [--desktop] [--verbose]. Suites: ${suites.map((suite) => suite.name).join(', ')}`;
+
+/** Suites by name, in the order of the table; an unknown name is an error that lists the known ones. */
 export function choose(names) {
   const unknown = names.filter((name) => !suites.some((suite) => suite.name === name));
-  if (unknown.length > 0)
-    throw new Error(`Unknown suite: ${unknown.join(', ')}. Suites: ${suites.map((suite) => suite.name).join(', ')}`);
+  if (unknown.length > 0) throw new Error(`Unknown suite: ${unknown.join(', ')}. ${usage()}`);
   return names.length === 0 ? suites : suites.filter((suite) => names.includes(suite.name));
 }
