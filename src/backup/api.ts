@@ -207,6 +207,8 @@ export interface BackupApi {
 export interface RunOptions {
   /** Begins a new backup although the one that was in this place before is gone. */
   startAnew?: boolean;
+  /** How long to wait for one that is under way, so that this one has what changed meanwhile; else it is `busy` at once. */
+  waitMs?: number;
   signal?: AbortSignal;
 }
 

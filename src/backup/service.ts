@@ -80,7 +80,9 @@ export class BackupService implements BackupApi {
     const started = Date.now();
     let report: BackupReport;
     try {
-      report = await withLongLock(state.runLock, (confirm) => this.runAlone(destination, state, options, confirm));
+      const work = (confirm: () => Promise<void>): Promise<BackupReport> =>
+        this.runAlone(destination, state, options, confirm);
+      report = await withLongLock(state.runLock, work, options.waitMs);
     } catch (error) {
       if (CheckpointsError.is(error, 'cancelled')) throw error;
       report = { ...off(), path: destination.path, problem: problemOf(error), durationMs: Date.now() - started };

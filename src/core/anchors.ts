@@ -1,4 +1,5 @@
 import { CheckpointsError } from './errors';
+import { originOf } from './lineage';
 import type { SessionAnchor } from './model';
 import type { SessionInfo, SessionMessage } from './sessions';
 
@@ -23,7 +24,7 @@ export function isUnfinished(message: SessionMessage | undefined): boolean {
   return message?.role === 'assistant' && message.completedAt === null;
 }
 
-type Described = Pick<SessionInfo, 'id' | 'title' | 'parentId' | 'fork'>;
+type Described = Pick<SessionInfo, 'id' | 'title' | 'parentId' | 'fork' | 'metadata'>;
 
 /** All there is: manual points, idle, restore. */
 export function anchorNow(info: Described, messages: readonly SessionMessage[]): SessionAnchor {
@@ -54,7 +55,8 @@ function anchorOf(info: Described, belonging: readonly SessionMessage[]): Sessio
     messageId: belonging.at(-1)?.id ?? null,
     messageCount: belonging.length,
     title: info.title,
-    parent: info.parentId ?? info.fork?.session ?? null,
+    // OpenCode 1 does not say what a session was forked from; of our own forks their metadata does.
+    parent: info.parentId ?? info.fork?.session ?? originOf(info)?.session ?? null,
   };
 }
 

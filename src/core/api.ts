@@ -35,6 +35,8 @@ export interface WorkspaceApi {
   list(filter?: ListFilter): Promise<Checkpoint[]>;
   /** Full id, unique prefix, exact name, `latest`, `latest~N`. Throws `unknown-reference` or `ambiguous-reference`. */
   resolve(reference: string): Promise<Checkpoint>;
+  /** What `remove` would delete. */
+  deletable(reference: string): Promise<Pick<Checkpoint, 'id' | 'title'>>;
 
   /** `to` left out = the working files; `from` left out = latest. References or ids. */
   diff(from?: string, to?: string, options?: DiffOptions): Promise<DiffResult>;
@@ -146,11 +148,11 @@ export interface PlanOptions {
   keep?: string[];
 }
 
-/** Files, unless `part` says that OpenCode is waited for: it is asked who is at work, or the new session is being made. */
+/** Files, unless `part` says what is waited for: OpenCode is asked who is at work, the safety checkpoint or the new session is being made. */
 export interface RestoreProgress {
   done: number;
   total: number;
-  part?: 'asking' | 'conversation';
+  part?: 'asking' | 'safety' | 'conversation';
 }
 
 export interface RestoreOptions extends PlanOptions {

@@ -4,7 +4,7 @@ import { CheckpointsError } from './errors';
 import type { Checkpoint, CheckpointId } from './model';
 import type { SnapshotStore } from './ports';
 import { overSize, thin } from './retention';
-import { removeAll } from './uncertainty';
+import { removeAll } from './removal';
 
 const patienceMs = 30_000;
 /** How often a store is looked after without being asked. */

@@ -7,6 +7,11 @@ export function isWhole({ files }: WithFiles): boolean {
   return files.only === undefined;
 }
 
+/** Everything was looked at for it. */
+export function isScan(checkpoint: WithFiles): boolean {
+  return checkpoint.files.lane === 'scan' && isWhole(checkpoint);
+}
+
 /** There is something to compare and to restore. What other programs kept may be a conversation or a task alone. */
 export function hasFiles({ files }: WithFiles): boolean {
   return files.only === undefined || files.only.length > 0;

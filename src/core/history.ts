@@ -51,6 +51,15 @@ export class History {
     return resolveReference(reference, await this.list());
   }
 
+  /** What is to be deleted: also, by its full id, one whose record cannot be read. Else nobody could be rid of it. */
+  async deletable(reference: string): Promise<Pick<Checkpoint, 'id' | 'title'>> {
+    const parsed = parseReference(reference);
+    const id = parsed.kind === 'text' && parsed.fullId ? parsed.idPrefix : null;
+    if (id !== null && this.store.refs().has(id) && (await this.store.read([id])).length === 0)
+      return { id, title: 'a checkpoint that cannot be read' };
+    return this.resolve(reference);
+  }
+
   async diff(from?: string, to?: string, options: DiffOptions = {}): Promise<DiffResult> {
     const left = await this.resolve(from ?? 'latest');
     const right = to === undefined ? null : await this.resolve(to);

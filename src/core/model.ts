@@ -215,6 +215,8 @@ export interface RestoreResult {
   todosLost?: number;
   /** An OpenCode server did not say in time whether an agent is at work here: files do not wait for it. */
   serverSilent?: true;
+  /** As in the plan, which not everybody was shown. */
+  unfinished?: true;
   /** Of an undo: the session that the restore had made. It stays. */
   fork?: { id: string };
   /** The safety checkpoint that `undo` goes back to. */

@@ -88,7 +88,7 @@ function notFound(text: string, checkpoints: readonly Referable[]): CheckpointsE
     return unknown(
       short
         ? `${text} is too short: an id prefix needs at least ${minPrefix} characters after "cp_".`
-        : `No checkpoint has the id ${text}; list them to see what is there.`,
+        : `No checkpoint has the id ${text}.`,
       [],
     );
   }
@@ -105,7 +105,7 @@ function notFound(text: string, checkpoints: readonly Referable[]): CheckpointsE
       `"${text}" is the title of an automatic checkpoint, and titles are not names: use its id, ${titled[0]?.id}.`,
       titled,
     );
-  return unknown(`No checkpoint is named "${text}"; list them to see what is there.`, []);
+  return unknown(`No checkpoint is named "${text}".`, []);
 }
 
 function ambiguous(reference: string, found: readonly Referable[]): CheckpointsError {

@@ -4,6 +4,7 @@ import { hasAllPaths, usersChanges } from './attribution';
 import { unlessCancelled } from './cancelling';
 import type { ConversationPort } from './conversation';
 import { CheckpointsError } from './errors';
+import { skippedAt, uncertainAt } from './fast-lane';
 import { hasFiles, isWhole } from './files-facet';
 import type {
   Checkpoint,
@@ -27,7 +28,6 @@ import {
 } from './plan';
 import type { CaptureFacts, FileChange, RecoveryReport, SnapshotStore } from './ports';
 import { asSentence } from './text';
-import { uncertainAt } from './uncertainty';
 
 /** How many of the newest checkpoints are asked who changed a path last. */
 const attributionWindow = 200;
@@ -242,22 +242,8 @@ export class Restorer {
   private async leftOut({ target, only }: PlanJob, changes: FileChange[]): Promise<Map<string, string>> {
     const deletions = changes.filter((change) => change.after === null).map((change) => change.path);
     if (deletions.length === 0 || only) return new Map();
-    const skipped = (await this.skippedThen(target)).map(({ path, reason }) => [path, reason] as const);
+    const skipped = (await skippedAt(this.store, target)).map(({ path, reason }) => [path, reason] as const);
     return new Map([...skipped, ...(await this.store.leftOut(target, deletions))]);
-  }
-
-  /** A point of the fast lane looked at what was named; what else was too large, the scan before it says. */
-  private async skippedThen(target: Checkpoint): Promise<PathReason[]> {
-    const out = [...target.files.skipped];
-    if (target.files.lane === 'scan') return out;
-    const earlier = this.store.siblings(target.id).filter((id) => id < target.id);
-    for (const id of earlier.reverse()) {
-      const [record] = await this.store.read([id]);
-      if (!record || !isWhole(record)) continue;
-      out.push(...record.files.skipped);
-      if (record.files.lane === 'scan') break;
-    }
-    return out;
   }
 
   /** At a point of the fast lane it is not known what these were. */
@@ -271,10 +257,16 @@ export class Restorer {
     this.check(job);
     // What can be known beforehand is known before any file is touched.
     const { signal } = job.options;
-    if (job.scope.includes('conversation')) await unlessCancelled(this.talk().plan(job.target), signal);
+    const talk = job.scope.includes('conversation')
+      ? await unlessCancelled(this.talk().plan(job.target), signal)
+      : null;
     const allAnswered = await unlessCancelled(this.refuseAtWork(job), signal);
     const result = await this.store.exclusively(job.operation, lockWaitMs, signal, () => this.runAlone(job));
-    return allAnswered ? result : { ...result, serverSilent: true };
+    return {
+      ...result,
+      ...(allAnswered ? {} : { serverSilent: true }),
+      ...(talk?.unfinished ? { unfinished: true } : {}),
+    };
   }
 
   /** Throws `session-busy`: an agent at work would change the files again meanwhile. False when a server did not say in time whether there is one. */
@@ -296,6 +288,7 @@ export class Restorer {
 
   private async runAlone(job: RestoreJob): Promise<RestoreResult> {
     const { scope, options } = job;
+    options.onProgress?.({ done: 0, total: 0, part: 'safety' });
     const withFiles = scope.includes('files');
     let planned: Planned = { entries: [], changes: [], massDelete: false, fileCount: 0, hostile: [] };
     let include: string[] = [];
@@ -366,6 +359,7 @@ export class Restorer {
     // Before any file is touched: a death from here on leaves word of what is missing. What an older one left is overtaken.
     if (scope.includes('conversation')) this.store.forkBegins(safety.id);
     else this.store.forkEnded();
+    options.onProgress?.({ done: 0, total: planned.changes.length });
     const result = await this.store.apply({
       ...applied,
       keepJournal: withTask,

@@ -30,7 +30,7 @@ import { statistics } from './statistics';
 import type { SyncService } from './sync';
 import { cleanName } from './titles';
 import { turnKey } from './turns';
-import { removeAll } from './uncertainty';
+import { removeAll } from './removal';
 
 export interface WorkspaceDependencies {
   store: SnapshotStore;
@@ -236,6 +236,10 @@ export class Workspace implements WorkspaceApi {
     return this.history.resolve(reference);
   }
 
+  deletable(reference: string): Promise<Pick<Checkpoint, 'id' | 'title'>> {
+    return this.history.deletable(reference);
+  }
+
   diff(from?: string, to?: string, options: DiffOptions = {}): Promise<DiffResult> {
     return this.history.diff(from, to, options);
   }
@@ -322,7 +326,7 @@ export class Workspace implements WorkspaceApi {
   async remove(references: string[]): Promise<CheckpointId[]> {
     // All are resolved before any is deleted: one bad reference changes nothing.
     const ids: CheckpointId[] = [];
-    for (const reference of references) ids.push((await this.resolve(reference)).id);
+    for (const reference of references) ids.push((await this.deletable(reference)).id);
     return this.removeIds([...new Set(ids)]);
   }
 

@@ -20,14 +20,19 @@ export class BaseRef {
 
   /** What this process made or read last: most often that is still the one. */
   private last: Base | null = null;
+  /** A ref whose commit is lost: the next base takes its place. */
+  private unreadable: string | null = null;
 
   async read(): Promise<Base | null> {
     const commit = this.refs.read(baseRef);
+    this.unreadable = null;
     if (!commit) return null;
     if (this.last?.commit === commit) return this.last;
     const object = await this.reader.read(commit);
     // A lost base only costs a full scan.
-    return (this.last = object?.type === 'commit' ? decodeBase(object.data, commit) : null);
+    this.last = object?.type === 'commit' ? decodeBase(object.data, commit) : null;
+    if (!this.last) this.unreadable = commit;
+    return this.last;
   }
 
   /** It is the base once its ref is moved. */
@@ -39,7 +44,7 @@ export class BaseRef {
 
   /** From what was read to what follows it: somebody else may be first. */
   move(from: Base | null, to: string): { ref: string; from: string | null; to: string } {
-    return { ref: baseRef, from: from?.commit ?? null, to };
+    return { ref: baseRef, from: from?.commit ?? this.unreadable, to };
   }
 
   /**

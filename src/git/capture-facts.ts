@@ -1,3 +1,4 @@
+import { CheckpointsError } from '../core/errors';
 import type { CaptureFacts, FileChange } from '../core/ports';
 import { pathsKept } from '../core/record';
 import type { Base } from './base';
@@ -11,12 +12,12 @@ export async function captureFacts(
   base: Base | null,
   previous: CaptureFacts['previous'],
 ): Promise<CaptureFacts> {
-  const changed = previous ? await trees.diff(previous.tree, snapshot.tree) : null;
+  const changed = previous ? await diffOrNull(trees, previous.tree, snapshot.tree) : null;
   let uncertain: string[] = [];
   // Only points of the fast lane since the last scan can be uncertain about anything.
   if (snapshot.lane === 'scan' && base && Object.keys(base.named).length > 0) {
-    const since = changed && base.tree === previous?.tree ? changed : await trees.diff(base.tree, snapshot.tree);
-    uncertain = since.map((c) => c.path).filter((path) => !(path in base.named));
+    const since = changed && base.tree === previous?.tree ? changed : await diffOrNull(trees, base.tree, snapshot.tree);
+    uncertain = (since ?? []).map((c) => c.path).filter((path) => !(path in base.named));
   }
   const ids = [base?.newestId, previous?.id].filter((id): id is string => !!id).sort();
   const { tree, lane, skipped, partial, emptyDirs, exclude, git } = snapshot;
@@ -36,6 +37,16 @@ export async function captureFacts(
     calls: base?.calls ?? [],
     newestId: ids.at(-1) ?? null,
   };
+}
+
+/** null where the older one is lost: the files are there, and can be kept all the same. */
+async function diffOrNull(trees: Trees, older: string, newer: string): Promise<FileChange[] | null> {
+  try {
+    return await trees.diff(older, newer);
+  } catch (error) {
+    if (CheckpointsError.is(error, 'store-broken')) return null;
+    throw error;
+  }
 }
 
 /** The first checkpoint: all files are new. */

@@ -28,14 +28,14 @@ export async function describeChanges(
 ): Promise<{ changes: Change[]; patch?: string }> {
   if (from === to) return options.patch ? { changes: [], patch: '' } : { changes: [] };
   try {
-    return await describeAll(sources, from, to, options);
+    return await describeSound(sources, from, to, options);
   } catch (error) {
     if (!CheckpointsError.is(error, 'store-broken') && !CheckpointsError.is(error, 'git-failed')) throw error;
-    return describeReadable(sources, from, to, options, error);
+    return describeWithLosses(sources, from, to, options, error);
   }
 }
 
-async function describeAll(
+async function describeSound(
   sources: ChangeSources,
   from: string,
   to: string,
@@ -52,7 +52,7 @@ async function describeAll(
 }
 
 /** One file whose content is lost must not hide the others: it is named, they are described. */
-async function describeReadable(
+async function describeWithLosses(
   { gitDir, trees, content, unsound }: ChangeSources,
   from: string,
   to: string,

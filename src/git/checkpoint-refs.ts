@@ -29,6 +29,14 @@ export class CheckpointRefs {
     return found;
   }
 
+  /** For whoever shows them: a store that has lost its refs must not look as if nothing had ever been in it. */
+  listed(): Map<CheckpointId, string> {
+    const found = this.refs();
+    const lost = found.size === 0 ? this.parts.refs.lost().size : 0;
+    if (lost > 0) throw new CheckpointsError('store-broken', `The store has lost the refs of its ${lost} checkpoints.`);
+    return found;
+  }
+
   isOwn(id: CheckpointId): boolean {
     return this.parts.refs.read(checkpointRefs + id) !== null;
   }

@@ -1,40 +1,30 @@
-import {
-  accessSync,
-  constants,
-  existsSync,
-  lstatSync,
-  readFileSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  rmdirSync,
-  statSync,
-} from 'node:fs';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join, sep } from 'node:path';
 import type { Problem } from '../core/api';
 import type { Config } from '../core/config';
 import { CheckpointsError } from '../core/errors';
-import { readJournal, setJournalAside } from './journal';
-import { storeFailure } from './file-failure';
-import { makeFolder } from './folders';
-import { hasStore, rawAttributes, readWorkspaceFile, storeHead } from './layout';
-import { writeFileDurably } from './durable';
-import { adopt, findMoved, renameRoot } from './moved';
+import { checkIndex, checkLayout, checkLocks } from './doctor-layout';
+import { checkPackedRefs, checkRefs } from './doctor-refs';
+import type { Report } from './doctor-report';
 import { FileReader } from './file-reader';
+import { readJournal, setJournalAside } from './journal';
+import { hasStore, readWorkspaceFile } from './layout';
+import { adopt, findMoved, renameRoot } from './moved';
 import { ObjectReader } from './object-reader';
-import { isMissing, packedDraft } from './refs';
 import { runGit, safeFlags, storeEnv } from './run';
 import { unsound } from './secure';
 import type { GitStore } from './store';
 
+/** While one of these is open git reads nothing in the store, and all of it would look lost. */
+const blinding = ['folder-blocked', 'folder-missing', 'store-config', 'head', 'packed-refs'];
+
 /** Looks at everything a crash, a full disk or a stray hand can have done; mends what can only get better. */
 export async function diagnose(store: GitStore, repair: boolean, config: () => Config): Promise<Problem[]> {
   const problems: Problem[] = [];
-  const report = async (reason: string, message: string, mend?: () => Promise<void> | void): Promise<void> => {
+  const report: Report = async (reason, message, mend) => {
     let repaired = false;
     if (repair && mend) {
-      await mend();
-      repaired = true;
+      repaired = (await mend()) !== 'not mended';
     }
     problems.push({ reason, message, repaired });
   };
@@ -44,14 +34,14 @@ export async function diagnose(store: GitStore, repair: boolean, config: () => C
     await checkLayout(store, report);
     await checkIndex(store, report);
     await checkLocks(store, report);
+    await checkPackedRefs(store, report);
+    if (problems.some(({ reason, repaired }) => !repaired && blinding.includes(reason))) return problems;
     await checkObjects(store, report);
     await checkOverlaps(store, report);
   }
   await checkMoved(store, config, report);
   return problems;
 }
-
-type Report = (reason: string, message: string, mend?: () => Promise<void> | void) => Promise<void>;
 
 async function checkJournal(store: GitStore, report: Report): Promise<void> {
   const path = store.layout.journal;
@@ -68,75 +58,6 @@ async function checkJournal(store: GitStore, report: Report): Promise<void> {
     return;
   }
   await report('restore-interrupted', 'A restore was interrupted.', async () => void (await store.recover()));
-}
-
-async function checkLayout(store: GitStore, report: Report): Promise<void> {
-  const { gitDir, objects, home } = store.layout;
-  const attributes = join(gitDir, 'info', 'attributes');
-  if (readOr(attributes) !== rawAttributes)
-    await report('attributes', 'The store would not keep bytes exactly.', () =>
-      writeFileDurably(attributes, rawAttributes),
-    );
-  const head = join(gitDir, 'HEAD');
-  if (readOr(head) !== storeHead)
-    await report('head', 'git does not take the store for a repository.', () => writeFileDurably(head, storeHead));
-  const alternates = join(objects, 'info', 'alternates');
-  if (existsSync(store.layout.borrowed) && readOr(alternates) !== '../../borrowed/objects\n')
-    await report('alternates', 'The store does not see the objects it shares with your repository.', () =>
-      writeFileDurably(alternates, '../../borrowed/objects\n'),
-    );
-  const failure = writeFailure(store.folder);
-  if (failure) await report('store-readonly', failure.message);
-  if (process.platform !== 'win32' && (statSync(home).mode & 0o077) !== 0)
-    await report('permissions', 'Other users of this machine can read the store.', async () => {
-      const { chmodSync } = await import('node:fs');
-      chmodSync(home, 0o700);
-    });
-}
-
-/** Damaged content is simply made anew; a folder in its place cannot be replaced by a file. What is in it is not ours to delete. */
-async function checkIndex({ folder }: GitStore, report: Report): Promise<void> {
-  const path = join(folder, 'index.db');
-  if (lstatSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) return;
-  await report('index-blocked', 'A folder is where index.db should be: the index cannot be written.', () => {
-    if (readdirSync(path).length === 0) return rmdirSync(path);
-    const aside = join(folder, 'damaged');
-    makeFolder(aside);
-    renameSync(path, join(aside, `index.db-${Date.now()}`));
-  });
-}
-
-/** Nothing can be captured then, and nothing mended. */
-function writeFailure(folder: string): CheckpointsError | null {
-  try {
-    accessSync(folder, constants.W_OK);
-    return null;
-  } catch (error) {
-    const failure = storeFailure(error, folder);
-    if (CheckpointsError.is(failure, 'store-readonly')) return failure;
-    throw error;
-  }
-}
-
-/** Locks are held for milliseconds; one that is minutes old belongs to nobody. */
-async function checkLocks(store: GitStore, report: Report): Promise<void> {
-  for (const path of lockFiles(store.layout.gitDir)) {
-    const lock = statSync(path, { throwIfNoEntry: false }); // those of others come and go
-    if (!lock || Date.now() - lock.mtimeMs < 60_000) continue;
-    await report('stale-lock', `A lock was left behind: ${path.slice(store.layout.gitDir.length + 1)}.`, () =>
-      rmSync(path, { force: true }),
-    );
-  }
-}
-
-function lockFiles(folder: string): string[] {
-  const out: string[] = [];
-  for (const entry of existsSync(folder) ? readdirSync(folder, { withFileTypes: true }) : []) {
-    const path = join(folder, entry.name);
-    if (entry.isDirectory() && entry.name !== 'objects') out.push(...lockFiles(path));
-    else if (entry.name.endsWith('.lock') || entry.name === packedDraft) out.push(path);
-  }
-  return out;
 }
 
 /**
@@ -170,31 +91,6 @@ async function undisturbed(store: GitStore, work: () => Promise<void>): Promise<
     if (began || !(CheckpointsError.is(error, 'store-readonly') || CheckpointsError.is(error, 'disk-full')))
       throw error;
     await work();
-  }
-}
-
-async function checkRefs(store: GitStore, report: Report): Promise<void> {
-  const damaged: string[] = [];
-  const refs = store.refsOf.list('refs/', (ref) => damaged.push(ref));
-  for (const ref of damaged)
-    await report('ref-damaged', `${ref} is damaged.`, () => {
-      const aside = join(store.folder, 'damaged', ref.split('/').join('_'));
-      writeFileDurably(aside, readOr(join(store.layout.gitDir, ref)) ?? '');
-      rmSync(join(store.layout.gitDir, ref), { force: true });
-    });
-  // One walk over everything; only when something is missing, which checkpoint it is.
-  if (refs.size === 0 || (await missingBelow(store, [...refs.values()])) === null) return;
-  for (const [name, commit] of refs) {
-    const lost = await missingBelow(store, [commit]);
-    if (!lost) continue;
-    const isBase = name === 'base' || name === 'scan';
-    const what = isBase ? `refs/${name}` : `The checkpoint ${name.replace(/^checkpoints\//, '')}`;
-    // A checkpoint with missing content still has the rest: it is reported, never deleted.
-    await report(
-      'object-missing',
-      `${what} has lost content: ${lost}`,
-      isBase ? () => rmSync(join(store.layout.gitDir, 'refs', name), { force: true }) : undefined,
-    );
   }
 }
 
@@ -287,32 +183,6 @@ async function neededBy(store: GitStore, lost: ReadonlySet<string>): Promise<str
   return out;
 }
 
-/** Whether everything the commits need is there; says what is not. */
-async function missingBelow(store: GitStore, commits: string[]): Promise<string | null> {
-  const result = await runGit(
-    [
-      ...safeFlags,
-      `--git-dir=${store.layout.gitDir}`,
-      'rev-list',
-      '--objects',
-      '--no-walk',
-      '--missing=print',
-      '--quiet',
-      '--stdin',
-    ],
-    {
-      cwd: store.layout.gitDir,
-      env: storeEnv(),
-      accept: [1, 128],
-      timeoutMs: 600_000,
-      input: commits.map((commit) => `${commit}\n`).join(''),
-    },
-  );
-  if (result.code !== 0) return result.stderr.trim().split('\n')[0] ?? 'unreadable';
-  const missing = result.stdout.toString('latin1').match(/^\?[0-9a-f]+/gm);
-  return missing ? `${missing.length} objects` : null;
-}
-
 /** The folder was moved or renamed: its checkpoints are still kept under its old name. */
 async function checkMoved(store: GitStore, config: () => Config, report: Report): Promise<void> {
   const file = readWorkspaceFile(join(store.folder, 'workspace.json'));
@@ -340,14 +210,5 @@ async function checkOverlaps(store: GitStore, report: Report): Promise<void> {
     }
     if (root && (root.startsWith(store.root + sep) || store.root.startsWith(root + sep)))
       await report('overlap', `${root} has checkpoints of its own, and overlaps with ${store.root}.`);
-  }
-}
-
-function readOr(path: string): string | null {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch (error) {
-    if (isMissing(error)) return null;
-    throw error;
   }
 }

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { CheckpointsError } from '../core/errors';
 import { makeFolder } from './folders';
 import { isMissing } from './refs';
 
@@ -30,6 +31,8 @@ export function readJson(path: string): unknown {
     text = readFileSync(path, 'utf8');
   } catch (error) {
     if (isMissing(error)) return null;
+    if ((error as NodeJS.ErrnoException).code === 'EISDIR')
+      throw new CheckpointsError('store-broken', `A folder is where a file should be: ${path}.`, { cause: error });
     throw error;
   }
   return JSON.parse(text);

@@ -12,6 +12,8 @@ const words: Record<string, string> = {
   EDQUOT: 'the disk is full',
 };
 
+const misplaced = ['ENOTDIR', 'EISDIR', 'EEXIST', 'ENOENT', 'ELOOP', 'EIO'];
+
 /** Why the file system did not let one path be changed; null when it was not the file system. */
 export function inWords(error: unknown): string | null {
   const { code, errno } = (error ?? {}) as NodeJS.ErrnoException;
@@ -32,8 +34,8 @@ export function storeFailure(error: unknown, store: string, root?: string): unkn
     const whose = theirs ? `workspace is full (${root})` : `store is full (${store})`;
     return new CheckpointsError('disk-full', `The disk of the ${whose}.`, { cause: error });
   }
-  // Something else lies where a folder or file of ours belongs, or the disk does not give it back.
-  if (!theirs && isWithin(error, store) && (code === 'ENOTDIR' || code === 'EISDIR' || code === 'EIO'))
+  // Something else or nothing lies where a folder or file of ours belongs, or the disk does not give it back.
+  if (!theirs && isWithin(error, store) && misplaced.includes(code ?? ''))
     return new CheckpointsError('store-broken', `The store is damaged: ${(error as Error).message}.`, { cause: error });
   if (code !== 'EROFS' && code !== 'EACCES' && code !== 'EPERM') return error;
   return theirs

@@ -28,6 +28,8 @@ export interface Layout {
   leases: string;
   scan: string;
   journal: string;
+  /** Which checkpoints there are, beside the repository that has them. */
+  refLog: string;
 }
 
 export function layoutOf(home: string, root: string): Layout {
@@ -45,6 +47,7 @@ export function layoutIn(home: string, folder: string): Layout {
     leases: join(folder, 'leases'),
     scan: join(folder, 'scan'),
     journal: join(folder, 'journal.json'),
+    refLog: join(folder, 'refs.log'),
   };
 }
 

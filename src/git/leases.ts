@@ -31,6 +31,9 @@ const exclusiveName = 'exclusive';
 /** Touched by whoever has to wait: a holder that can stop half-way looks for it. */
 const wantedName = 'wanted';
 const heartbeatMs = 10_000;
+/** A lease that cannot be read has an owner for as long as its heart may beat. */
+const unreadableMs = 3 * heartbeatMs;
+const nobody: Owner = { pid: 0, host: 'unknown', start: '', purpose: 'unknown' };
 
 /**
  * Many captures or one restore (or pruning): shared and exclusive leases among any number of processes, as
@@ -163,8 +166,9 @@ export class Leases {
     const path = join(this.folder, name);
     try {
       const seen = statSync(path);
-      const owner = JSON.parse(readFileSync(path, 'utf8')) as Owner;
-      if (isAlive(owner, Date.now() - seen.mtimeMs)) return owner;
+      const owner = parseOwner(readFileSync(path, 'utf8'));
+      const ageMs = Date.now() - seen.mtimeMs;
+      if (owner ? isAlive(owner, ageMs) : ageMs < unreadableMs) return owner ?? nobody;
       // Of several that see the dead, one moves it aside; a newcomer's file (another inode) is put back.
       const aside = `${path}.dead-${process.pid}-${randomBytes(4).toString('hex')}`;
       renameSync(path, aside);
@@ -173,6 +177,16 @@ export class Leases {
     } catch (error) {
       if (!isMissing(error)) throw error;
     }
+    return null;
+  }
+}
+
+/** null for what a power failure leaves: the file, and nothing or only half of it in it. */
+function parseOwner(text: string): Owner | null {
+  try {
+    const value = JSON.parse(text) as Partial<Owner> | null;
+    return typeof value?.pid === 'number' ? (value as Owner) : null;
+  } catch {
     return null;
   }
 }

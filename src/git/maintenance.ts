@@ -1,5 +1,7 @@
 import { readFileSync, readdirSync, rmSync, statSync, statfsSync, type Dirent } from 'node:fs';
 import { join } from 'node:path';
+import { CheckpointsError } from '../core/errors';
+import { heldRef, sortLost, unreadableCheckpoints, type LoggedRef } from './doctor-refs';
 import { parseIndex } from './index-file';
 import type { Layout } from './layout';
 import { encodeCommit } from './records';
@@ -78,6 +80,7 @@ export async function collect(
   options: { yielding?: boolean; signal?: AbortSignal } = {},
 ): Promise<{ freedBytes: number; whole: boolean }> {
   return store.exclusively('clean up', waitMs, options.signal, async () => {
+    const lost = await holdLost(store);
     const stop = options.yielding ? untilWanted(store, options.signal) : null;
     const before = storeSizes(store.layout).bytes;
     const git: Git = (args, input) =>
@@ -103,8 +106,28 @@ export async function collect(
       stop?.end();
     }
     sweep(store.layout);
+    store.refsOf.compactLog(lost);
     return { freedBytes: Math.max(0, before - storeSizes(store.layout).bytes), whole };
   });
+}
+
+/**
+ * What has lost its ref looks as if nobody needed it: it is held by another until doctor brings it back. What cannot be read may lie in a pack that
+ * has only lost its index, and would be swept.
+ */
+async function holdLost(store: GitStore): Promise<LoggedRef[]> {
+  const unreadable = await unreadableCheckpoints(store);
+  if (unreadable.length > 0)
+    throw new CheckpointsError(
+      'store-broken',
+      `Nothing was freed, for what cannot be read would go, too: ${unreadable.slice(0, 3).join(', ')}${unreadable.length > 3 ? ', …' : ''}.`,
+    );
+  const { found, gone } = await sortLost(store);
+  for (const [ref, commit] of found) {
+    const held = heldRef(ref);
+    await store.refsOf.swap(held, store.refsOf.read(held), commit);
+  }
+  return [...found, ...gone];
 }
 
 type Git = (args: string[], input?: Buffer) => Promise<GitOutput>;

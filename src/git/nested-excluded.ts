@@ -2,14 +2,20 @@ import { readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { splitNul } from './empty-folders';
 import { decodePath, encodePath, fsPath } from './path-bytes';
-import { quietFlags, runGit, userEnv } from './run';
+import { quietFlags, runGit } from './run';
+import { readingObjects } from './user-objects';
 
 /**
  * Which of these new paths a nested repository leaves out by its own `info/exclude`. That file lies in its git folder, where the walk
  * never comes; so its git is asked, and only where the file says anything at all. What it tracks it does not leave out. Where git
  * cannot tell, nothing is left out: too much in a snapshot can be seen, too little is missed when it is too late.
  */
-export async function excludedByNested(root: string, nested: readonly string[], paths: string[]): Promise<Set<string>> {
+export async function excludedByNested(
+  root: string,
+  nested: readonly string[],
+  paths: string[],
+  scan: string,
+): Promise<Set<string>> {
   const out = new Set<string>();
   const asking = nested.filter((folder) => hasRules(root, folder));
   if (asking.length === 0) return out;
@@ -20,12 +26,11 @@ export async function excludedByNested(root: string, nested: readonly string[], 
     const own = paths.filter((path) => path.startsWith(`${folder}/`) && ownerOf(path) === folder);
     if (own.length === 0 || typeof cwd !== 'string') continue;
     const names = own.map((path) => encodePath(`./${path.slice(folder.length + 1)}`));
-    const result = await runGit([...quietFlags, 'check-ignore', '-z', '--stdin'], {
-      cwd,
-      env: userEnv(),
-      input: Buffer.concat(names.flatMap((name) => [name, Buffer.from([0])])),
-      accept: [1, 128],
-    });
+    const input = Buffer.concat(names.flatMap((name) => [name, Buffer.from([0])]));
+    const args = [...quietFlags, 'check-ignore', '-z', '--stdin'];
+    const result = await readingObjects({ objects: objectsOf(root, folder), scan }, (env) =>
+      runGit(args, { cwd, env, input, accept: [1, 128] }),
+    );
     if (result.code === 0)
       for (const name of splitNul(result.stdout)) out.add(`${folder}/${decodePath(name.subarray(2))}`);
   }
@@ -45,6 +50,11 @@ export function gitFolderOf(root: string, folder: string): string | null {
   if (text === null) return textOf(join(git, 'HEAD')) === null ? null : git;
   const named = /^gitdir: (.+)$/m.exec(text)?.[1];
   return named ? resolve(dirname(git), named) : null;
+}
+
+/** Where the objects of a repository lie, or would. */
+export function objectsOf(root: string, folder: string): string {
+  return join(commonFolder(gitFolderOf(root, folder) ?? join(root, folder, '.git')), 'objects');
 }
 
 /** Of a linked worktree: where what all of them share lies. */

@@ -14,6 +14,7 @@ import {
 import { dirname, join } from 'node:path';
 import { CheckpointsError } from '../core/errors';
 import { makeFolder } from './folders';
+import type { RefLog } from './ref-log';
 import { runGit, safeFlags, storeEnv } from './run';
 
 /** Where git writes the packed refs anew. */
@@ -32,9 +33,12 @@ const patience = ['-c', 'core.filesRefLockTimeout=5000', '-c', 'core.packedRefsT
  * starting a process: creating a checkpoint is a lock, a sync and a rename of each.
  */
 export class Refs {
-  private packed: { stamp: string; refs: Map<string, string> } | null = null;
+  private packed: { stamp: string; refs: Map<string, string>; damaged: boolean } | null = null;
 
-  constructor(private readonly gitDir: string) {}
+  constructor(
+    private readonly gitDir: string,
+    private readonly log: RefLog | null = null,
+  ) {}
 
   read(ref: string): string | null {
     try {
@@ -44,13 +48,16 @@ export class Refs {
     } catch (error) {
       if (!isMissing(error)) throw error;
     }
-    return this.packedRefs().get(ref) ?? null;
+    return this.packedRefs().refs.get(ref) ?? null;
   }
 
   /** Names below `prefix` (which ends in a slash), without it. Damaged loose refs are left out and reported. */
   list(prefix: string, onDamaged?: (ref: string) => void): Map<string, string> {
     const found = new Map<string, string>();
-    for (const [ref, oid] of this.packedRefs()) if (ref.startsWith(prefix)) found.set(ref.slice(prefix.length), oid);
+    const { refs, damaged } = this.packedRefs();
+    // git itself goes no further either. As if they were not there, checkpoints would look deleted.
+    if (damaged) throw packedDamaged();
+    for (const [ref, oid] of refs) if (ref.startsWith(prefix)) found.set(ref.slice(prefix.length), oid);
     this.walk(prefix, '', found, onDamaged);
     return found;
   }
@@ -76,25 +83,48 @@ export class Refs {
     }
   }
 
-  private packedRefs(): Map<string, string> {
+  private packedRefs(): { refs: Map<string, string>; damaged: boolean } {
     const file = join(this.gitDir, 'packed-refs');
     let stamp: string;
     try {
       const s = statSync(file, { bigint: true });
+      if (s.isDirectory()) return { refs: new Map(), damaged: true };
       stamp = `${s.mtimeNs}:${s.size}:${s.ino}`;
     } catch (error) {
-      if (isMissing(error)) return new Map();
+      if (isMissing(error)) return { refs: new Map(), damaged: false };
       throw error;
     }
-    if (this.packed?.stamp === stamp) return this.packed.refs;
-    const refs = new Map<string, string>();
-    for (const line of readFileSync(file, 'latin1').split('\n')) {
-      const space = line.indexOf(' ');
-      if (space < 40 || line[0] === '#' || line[0] === '^') continue;
-      refs.set(line.slice(space + 1), line.slice(0, space));
-    }
-    this.packed = { stamp, refs };
-    return refs;
+    if (this.packed?.stamp !== stamp) this.packed = { stamp, ...parsePacked(readFileSync(file, 'latin1')) };
+    return this.packed;
+  }
+
+  /** The refs that the log knows and that are not there, with what each was last. */
+  lost(): Map<string, string> {
+    const { log } = this;
+    const living = log?.living() ?? new Map<string, string>();
+    if (!log || living.size === 0) return living;
+    // A damaged one is there, and told as damaged.
+    const there = this.list(log.prefix, (ref) => living.delete(ref));
+    for (const name of there.keys()) living.delete(log.prefix + name);
+    return living;
+  }
+
+  /** What the log says that a ref was last. */
+  logged(ref: string): string | null {
+    return this.log?.living().get(ref) ?? null;
+  }
+
+  /** They are gone for good: the log does not miss them any more. */
+  forget(refs: readonly string[]): void {
+    this.log?.removed(refs);
+  }
+
+  /** Leaves out of the log all that is gone, but for the `lost`. The caller is alone with the store. */
+  compactLog(lost: Iterable<readonly [ref: string, commit: string]>): void {
+    const { log } = this;
+    if (!log) return;
+    const named = [...lost].map(([ref, commit]): [string, string] => [ref.slice(log.prefix.length), commit]);
+    log.compact(new Map([...named, ...this.list(log.prefix)]));
   }
 
   /** Sets `ref` if it still is `expected` (null: must not exist). False when somebody was faster. */
@@ -115,6 +145,7 @@ export class Refs {
       }
       moves.forEach(({ to }, i) => locks[i]!.write(line(to)));
       moves.forEach(({ ref }, i) => locks[i]!.publish(join(this.gitDir, ref)));
+      this.logAdded(moves);
       return null;
     } finally {
       for (const lock of locks) lock.release();
@@ -144,13 +175,38 @@ export class Refs {
     if (moves.length === 0) return true;
     const lines = moves.map(({ ref, from, to }) => `update ${ref} ${to} ${from ?? '0'.repeat(to.length)}\n`);
     const refs = moves.map(({ ref }) => ref);
-    return (await this.byGit(['update-ref', '--stdin'], { refs, input: lines.join(''), accept: [1, 128] })) === 0;
+    const done = (await this.byGit(['update-ref', '--stdin'], { refs, input: lines.join(''), accept: [1, 128] })) === 0;
+    if (done) this.logAdded(moves);
+    return done;
+  }
+
+  private logAdded(moves: ReadonlyArray<{ ref: string; to: string }>): void {
+    const { log } = this;
+    log?.added(moves, () => this.list(log.prefix));
   }
 
   /** Deletes refs, packed ones too, in one transaction of git's own. */
   async remove(refs: string[]): Promise<void> {
     if (refs.length === 0) return;
+    this.log?.removed(refs);
     await this.byGit(['update-ref', '--stdin'], { refs, input: refs.map((ref) => `delete ${ref}\n`).join('') });
+    this.log?.removed(refs);
+  }
+
+  /** Writes packed-refs anew with the lines of it that are whole; `aside` gets it as it was. */
+  async mendPacked(aside: (content: Buffer) => void): Promise<void> {
+    const file = join(this.gitDir, 'packed-refs');
+    const lock = await this.lock('packed-refs', 15_000, packedStaleAfterMs);
+    try {
+      const content = readFileSync(file);
+      aside(content);
+      const { refs } = parsePacked(content.toString('latin1'));
+      const lines = [...refs].sort(([a], [b]) => (a < b ? -1 : 1)).map(([ref, oid]) => `${oid} ${ref}\n`);
+      lock.write(`# pack-refs with: sorted \n${lines.join('')}`);
+      lock.publish(file);
+    } finally {
+      lock.release();
+    }
   }
 
   /** All of them in one file. */
@@ -218,6 +274,24 @@ export class RefLock {
   }
 }
 
+function packedDamaged(): CheckpointsError {
+  return new CheckpointsError('store-broken', 'packed-refs is damaged. Run doctor --repair.');
+}
+
+/** As far as it is whole: a line that was cut off, or is none, is left out. */
+function parsePacked(text: string): { refs: Map<string, string>; damaged: boolean } {
+  const refs = new Map<string, string>();
+  const lines = text.split('\n');
+  let damaged = lines.pop() !== '';
+  for (const line of lines) {
+    if (line.startsWith('#') || /^\^[0-9a-f]{40,64}$/.test(line)) continue;
+    const [, oid, ref] = /^([0-9a-f]{40}(?:[0-9a-f]{24})?) (refs\/[^\s\0]+)$/.exec(line) ?? [];
+    if (oid && ref) refs.set(ref, oid);
+    else damaged = true;
+  }
+  return { refs, damaged };
+}
+
 function line(value: string): string {
   if (!oidPattern.test(value)) throw new CheckpointsError('store-broken', `Not an object id: ${value}`);
   return `${value}\n`;
@@ -232,12 +306,15 @@ function readLoose(path: string): string | null {
   }
 }
 
-/** Moves a dead process's lock aside; if it was a fresh one after all, its inode tells, and it goes back. */
+/**
+ * Moves a dead process's lock aside; if it was a fresh one after all, its inode tells, and it goes back. The name is a lock's, too: who dies here
+ * must not leave what git takes for a damaged ref.
+ */
 function breakStale(path: string, staleMs: number): void {
   try {
     const seen = statSync(path, { bigint: true });
     if (Date.now() - Number(seen.mtimeMs) < staleMs) return;
-    const aside = `${path}.stale-${process.pid}-${Date.now()}`;
+    const aside = `${path}.stale-${process.pid}-${Date.now()}.lock`;
     renameSync(path, aside);
     if (statSync(aside, { bigint: true }).ino !== seen.ino) renameSync(aside, path);
     else rmSync(aside, { force: true });

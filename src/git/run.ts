@@ -1,4 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { CheckpointsError, type Reason } from '../core/errors';
 import { decodePath } from './path-bytes';
 
@@ -104,7 +105,7 @@ export function runGit(args: string[], options: GitOptions): Promise<GitOutput> 
     child.stdin.on('error', () => undefined);
     child.on('error', (error: NodeJS.ErrnoException) => {
       settle();
-      reject(startFailure(error));
+      reject(startFailure(error, options.cwd));
     });
     child.on('close', (code) => {
       settle();
@@ -131,7 +132,10 @@ function endAll(child: ChildProcess, group: boolean): void {
   }
 }
 
-function startFailure(error: NodeJS.ErrnoException): CheckpointsError {
+function startFailure(error: NodeJS.ErrnoException, cwd: string): CheckpointsError {
+  // A folder to start it in that is gone is told by the same code as a missing program.
+  if (error.code === 'ENOENT' && !existsSync(cwd))
+    return new CheckpointsError('refused-root', `The folder ${cwd} is not there any more.`, { cause: error });
   return error.code === 'ENOENT'
     ? new CheckpointsError('git-missing', 'git was not found on PATH.', { cause: error })
     : new CheckpointsError('git-failed', `git could not be started: ${error.message}`, { cause: error });
@@ -158,6 +162,10 @@ const table: Array<[RegExp, 'disk-full' | 'store-readonly' | 'store-broken']> = 
   [/Read-only file system|Permission denied.*(objects|refs|lock)/i, 'store-readonly'],
   [
     /(object file .* is empty|loose object .* is corrupt|bad object|unable to read tree|not a git repository|broken)/i,
+    'store-broken',
+  ],
+  [
+    /(bad config line|unexpected line in).*snapshots\.git|index file .* is too small|packfile .* index unavailable/i,
     'store-broken',
   ],
 ];

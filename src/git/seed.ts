@@ -20,6 +20,7 @@ import { runGit, safeFlags, storeEnv, userEnv } from './run';
 import { emptyBlob } from './scanner';
 import { modes } from './tree-format';
 import type { Trees } from './trees';
+import { readingObjects } from './user-objects';
 import type { UserRepo } from './user-repo';
 
 export interface Seed {
@@ -154,7 +155,7 @@ async function audit(
   trees: string[],
 ): Promise<{ doubted: boolean; missing: string[] }> {
   const oids = [...entries.map((entry) => entry.oid), ...trees];
-  const [sizes, filtered] = await Promise.all([objectSizes(layout, oids), filteredPaths(repo, entries)]);
+  const [sizes, filtered] = await Promise.all([objectSizes(layout, oids), filteredPaths(repo, layout, entries)]);
   const treesLost = trees.filter((_, i) => sizes[entries.length + i] === null);
   const missing: IndexEntry[] = [];
   let doubted = false;
@@ -199,7 +200,7 @@ function sizesIn(lines: Buffer, count: number): Array<number | null> {
 }
 
 /** Paths with a `filter` attribute; asked only where some attributes file speaks of filters. */
-async function filteredPaths(repo: UserRepo, entries: IndexEntry[]): Promise<Set<string>> {
+async function filteredPaths(repo: UserRepo, { scan }: Layout, entries: IndexEntry[]): Promise<Set<string>> {
   const result = await runGit(['-c', 'safe.directory=*', 'config', '--get-regexp', '^filter\\.'], {
     cwd: repo.commonDir,
     env: userEnv(),
@@ -208,9 +209,18 @@ async function filteredPaths(repo: UserRepo, entries: IndexEntry[]): Promise<Set
   // No filter is configured: then nothing was filtered on its way to the disk.
   if (result.stdout.length === 0) return new Set();
   const input = Buffer.concat(entries.flatMap((entry) => [encodePath(entry.path), Buffer.from([0])]));
-  const attributes = await runGit(
-    ['-c', 'safe.directory=*', `--git-dir=${repo.gitDir}`, 'check-attr', '-z', '--stdin', '--cached', 'filter'],
-    { cwd: repo.gitDir, env: { ...userEnv(), GIT_INDEX_FILE: repo.index }, input, accept: [128] },
+  const args = [
+    '-c',
+    'safe.directory=*',
+    `--git-dir=${repo.gitDir}`,
+    'check-attr',
+    '-z',
+    '--stdin',
+    '--cached',
+    'filter',
+  ];
+  const attributes = await readingObjects({ objects: repo.objects, scan }, (env) =>
+    runGit(args, { cwd: repo.gitDir, env: { ...env, GIT_INDEX_FILE: repo.index }, input, accept: [128] }),
   );
   // When git cannot tell, every file is read again.
   if (attributes.code !== 0) return new Set(entries.map((entry) => entry.path));

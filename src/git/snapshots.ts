@@ -125,6 +125,23 @@ export class Snapshots {
     signal: AbortSignal | undefined,
     also: AlsoRead = {},
   ): Promise<Snapshot> {
+    try {
+      return await this.lookAtAll(base, config, writer, signal, also);
+    } catch (error) {
+      if (!CheckpointsError.is(error, 'store-broken')) throw error;
+      // The store has lost something of the last look. The files are there: all of them are read, and kept again.
+      this.scanner.discard();
+      return this.lookAtAll(base && { ...base, tree: this.trees.emptyTree, commit: '' }, config, writer, signal, also);
+    }
+  }
+
+  private async lookAtAll(
+    base: Base | null,
+    config: Config,
+    writer: PackWriter,
+    signal: AbortSignal | undefined,
+    also: AlsoRead,
+  ): Promise<Snapshot> {
     const exclusions = new Exclusions(config.exclude);
     const { repo, excludesFile } = await this.user.facts();
     this.scanner.rules = exclusions.fingerprint(config.maxFileSize);
@@ -132,7 +149,7 @@ export class Snapshots {
     const { ignoring } = rules;
     const known = existsSync(this.scanner.published) ? await this.look(base, rules, signal, also.meanwhile) : null;
     const all = known ?? (await this.lookAnew(base, repo, config, exclusions, rules, signal));
-    const out = await excludedByNested(this.root, all.nested, all.added);
+    const out = await excludedByNested(this.root, all.nested, all.added, this.layout.scan);
     const found = out.size > 0 ? { ...all, added: all.added.filter((path) => !out.has(path)) } : all;
 
     const named = new Set([...Object.keys(base?.named ?? {}), ...(also.named ?? [])]);
@@ -283,8 +300,17 @@ export class Snapshots {
   ): Promise<ScanOutput> {
     const stamp = repo && stampOf(repo.index);
     const start = repo && seed(repo, this.layout, this.algorithm, this.trees, exclusions, config.maxFileSize);
-    if (start) return this.lookSeeded(start, { repo, stamp: stamp!, hold: base !== null }, rules, signal);
-    const looking = this.scanner.scanAll({ head: base?.commit ?? null, ...rules }, signal);
+    if (start) {
+      const found = await this.lookSeeded(start, { repo, stamp: stamp!, hold: base !== null }, rules, signal).catch(
+        (error: unknown) => {
+          // The user's repository has lost what its HEAD names: the files are there all the same, and need this most.
+          if (CheckpointsError.is(error, 'store-broken')) return null;
+          throw error;
+        },
+      );
+      if (found) return found;
+    }
+    const looking = this.scanner.scanAll({ head: base?.commit || null, ...rules }, signal);
     this.prefetch(base?.tree ?? this.trees.emptyTree, rules);
     return looking;
   }
@@ -332,7 +358,7 @@ export class Snapshots {
     signal?: AbortSignal,
     meanwhile?: () => void,
   ): Promise<ScanOutput | null> {
-    const looking = this.scanner.scan({ head: base?.commit ?? null, ...rules }, signal);
+    const looking = this.scanner.scan({ head: base?.commit || null, ...rules }, signal);
     this.prefetch(base?.tree ?? this.trees.emptyTree, rules);
     meanwhile?.();
     try {
@@ -351,7 +377,7 @@ export class Snapshots {
     if (!repo) return null;
     const { head, tree: committed } = await this.user.head(repo);
     if (committed === tree) return gitFacet(head, false);
-    return gitFacet(head, incomparable || committed === null ? await isDirty(this.root) : true);
+    return gitFacet(head, incomparable || committed === null ? await isDirty(this.root, repo, this.layout.scan) : true);
   }
 
   /** What the scanner's index has to catch up with: null where it is little, `much` where the next scan must not go without. */

@@ -1,10 +1,12 @@
-import { renameSync } from 'node:fs';
+import { lstatSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Problem } from '../core/api';
 import { storeHome } from '../core/config';
 import { CheckpointsError } from '../core/errors';
+import { moveAside } from './doctor-report';
 import { readJournal, setJournalAside } from './journal';
 import { ensureStore, layoutOf, readWorkspaceFile, type Layout } from './layout';
+import { isMissing } from './refs';
 import { resolveRoot } from './roots';
 import { findUserRepo } from './user-repo';
 
@@ -18,8 +20,47 @@ export async function examineStoreFiles(
 ): Promise<Problem[]> {
   const root = await resolveRoot(directory, home);
   const layout = layoutOf(home, root);
+  const folders = examinePlaces(layout, repair);
+  // As long as one is in the way the rest cannot be told.
+  if (folders.some(({ repaired }) => !repaired)) return folders;
   const problems = [await examineWorkspaceFile(layout, root, repair), examineJournal(layout, repair)];
-  return problems.filter((problem) => problem !== null);
+  return [...folders, ...problems.filter((problem) => problem !== null)];
+}
+
+/** Read before anything else, or by git. A program that mounts a file which is not there makes a folder of that name. */
+const files = [
+  'workspace.json',
+  'journal.json',
+  'fork.json',
+  'task.json',
+  'config.json',
+  'tidied.json',
+  'refs.log',
+  'snapshots.git/packed-refs',
+  'snapshots.git/info/attributes',
+];
+
+function examinePlaces({ folder }: Layout, repair: boolean): Problem[] {
+  const problems: Problem[] = [];
+  for (const path of files.map((name) => join(folder, name))) {
+    if (!isFolder(path)) continue;
+    if (repair) moveAside({ folder }, path);
+    problems.push({
+      reason: 'file-blocked',
+      message: `A folder is where a file should be: ${path}.`,
+      repaired: repair,
+    });
+  }
+  return problems;
+}
+
+function isFolder(path: string): boolean {
+  try {
+    return lstatSync(path).isDirectory();
+  } catch (error) {
+    if (isMissing(error)) return false;
+    throw error;
+  }
 }
 
 /** The store's folder is found by the root, and all else is in the repository itself. */

@@ -42,6 +42,7 @@ import { hashObject, PackWriter } from './pack-writer';
 import { fsPath } from './path-bytes';
 import { RecentContents } from './recent-contents';
 import { checkpointMessage, encodeCommit } from './records';
+import { RefLog } from './ref-log';
 import { refusals } from './refusals';
 import { isMissing, Refs } from './refs';
 import { runGit, safeFlags, storeEnv } from './run';
@@ -91,7 +92,7 @@ export class GitStore implements SnapshotStore {
     private readonly ready: () => void = () => undefined,
   ) {
     this.folder = layout.folder;
-    this.refsOf = new Refs(layout.gitDir);
+    this.refsOf = new Refs(layout.gitDir, new RefLog(layout.refLog, checkpointRefs, log));
     this.reader = new ObjectReader(layout.gitDir);
     const packs = new PackReader([layout.objects, layout.borrowed], file.objectFormat);
     this.trees = new Trees(this.reader, file.objectFormat === 'sha1' ? 20 : 32, undefined, packs);
@@ -224,7 +225,7 @@ export class GitStore implements SnapshotStore {
   private async previousOf(base: Base | null): Promise<CaptureFacts['previous']> {
     const known = base?.previous;
     if (known && this.checkpoints.isOwn(known.id)) return known;
-    for (const id of [...this.refs().keys()].sort().reverse()) {
+    for (const id of [...this.checkpoints.refs().keys()].sort().reverse()) {
       const [record] = await this.read([id]);
       if (record && isWhole(record)) return previousFrom(record);
     }
@@ -269,7 +270,7 @@ export class GitStore implements SnapshotStore {
   }
 
   refs(): Map<CheckpointId, string> {
-    return this.checkpoints.refs();
+    return this.checkpoints.listed();
   }
 
   fetchedRefs(): Map<CheckpointId, string> {

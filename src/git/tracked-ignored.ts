@@ -4,11 +4,12 @@ import { join } from 'node:path';
 import { readJson } from './durable';
 import { splitNul } from './empty-folders';
 import { makeFolder } from './folders';
-import { gitFolderOf } from './nested-excluded';
+import { gitFolderOf, objectsOf } from './nested-excluded';
 import { decodePath, encodePath, fsPath } from './path-bytes';
-import { quietFlags, runGit, safeFlags, userEnv } from './run';
+import { quietFlags, runGit, safeFlags } from './run';
 import type { Trees } from './trees';
 import { stampOf } from './user-facts';
+import { readingObjects } from './user-objects';
 
 interface State {
   /** Names the ignore rules that the lists were made under. */
@@ -86,7 +87,7 @@ export class TrackedIgnored {
     for (const [folder, stamp] of stamps) {
       const known = state.lists[folder];
       const asked = open.includes(folder);
-      const paths = asked ? (inNested.get(folder) ?? (await trackedIgnored(this.root, folder))) : known?.paths;
+      const paths = asked ? (inNested.get(folder) ?? (await this.trackedIgnored(folder))) : known?.paths;
       if (paths) lists[folder] = { stamp, paths };
       // What git cannot tell now it is asked again.
       else if (known) lists[folder] = { stamp: '', paths: known.paths };
@@ -102,7 +103,7 @@ export class TrackedIgnored {
   ): Promise<Map<string, string[]>> {
     const lists = new Map<string, string[]>();
     for (const folder of open) {
-      const tracked = folder === '' ? null : await listed(this.root, folder, ['-c']);
+      const tracked = folder === '' ? null : await this.listed(folder, ['-c']);
       if (tracked) lists.set(folder, tracked);
     }
     const all = [...lists.values()].flat();
@@ -120,6 +121,22 @@ export class TrackedIgnored {
     if (result.code === 128) return new Map();
     const ignored = new Set(splitNul(result.stdout).map((path) => decodePath(path.subarray(2))));
     return new Map([...lists].map(([folder, paths]) => [folder, paths.filter((path) => ignored.has(path))]));
+  }
+
+  private trackedIgnored(folder: string): Promise<string[] | null> {
+    return this.listed(folder, ['-ci', '--exclude-standard']);
+  }
+
+  /** null where git cannot tell. */
+  private async listed(folder: string, which: string[]): Promise<string[] | null> {
+    const cwd = fsPath(this.root, folder);
+    if (typeof cwd !== 'string') return null; // no process can be started there
+    const result = await readingObjects({ objects: objectsOf(this.root, folder), scan: this.scan }, (env) =>
+      runGit([...quietFlags, 'ls-files', ...which, '-z'], { cwd, env, accept: [128] }),
+    );
+    if (result.code !== 0) return null;
+    const prefix = folder === '' ? '' : `${folder}/`;
+    return [...new Set(splitNul(result.stdout).map((path) => prefix + decodePath(path)))];
   }
 
   private get file(): string {
@@ -144,23 +161,6 @@ export class TrackedIgnored {
     writeFileSync(draft, JSON.stringify(state));
     renameSync(draft, this.file);
   }
-}
-
-const trackedIgnored = (root: string, folder: string): Promise<string[] | null> =>
-  listed(root, folder, ['-ci', '--exclude-standard']);
-
-/** null where git cannot tell. */
-async function listed(root: string, folder: string, which: string[]): Promise<string[] | null> {
-  const cwd = fsPath(root, folder);
-  if (typeof cwd !== 'string') return null; // no process can be started there
-  const result = await runGit([...quietFlags, 'ls-files', ...which, '-z'], {
-    cwd,
-    env: userEnv(),
-    accept: [128],
-  });
-  if (result.code !== 0) return null;
-  const prefix = folder === '' ? '' : `${folder}/`;
-  return [...new Set(splitNul(result.stdout).map((path) => prefix + decodePath(path)))];
 }
 
 /** The stamp of its index: submodules and linked worktrees have it elsewhere. */

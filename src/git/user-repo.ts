@@ -5,6 +5,7 @@ import type { GitFacet } from '../core/model';
 import type { HashName } from './pack-writer';
 import { isMissing } from './refs';
 import { quietFlags, runGit, userEnv } from './run';
+import { readingObjects } from './user-objects';
 
 /** The user's own repository, only read: where its parts lie. */
 export interface UserRepo {
@@ -97,13 +98,10 @@ export async function headTree(root: string): Promise<string | null> {
 }
 
 /** The slow and sure way, for trees that cannot be compared (converted line ends, files kept out). */
-export async function isDirty(root: string): Promise<boolean> {
-  const result = await runGit([...quietFlags, 'status', '--porcelain', '--no-renames', '--ignore-submodules=none'], {
-    cwd: root,
-    env: userEnv(),
-    accept: [128],
-  });
-  return result.stdout.length > 0;
+export async function isDirty(root: string, { objects }: UserRepo, scan: string): Promise<boolean> {
+  const args = [...quietFlags, 'status', '--porcelain', '--no-renames', '--ignore-submodules=none'];
+  const { stdout } = await readingObjects({ objects, scan }, (env) => runGit(args, { cwd: root, env, accept: [128] }));
+  return stdout.length > 0;
 }
 
 export function gitFacet(head: Head, dirty: boolean): GitFacet {

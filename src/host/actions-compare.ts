@@ -4,9 +4,11 @@ import { isWhole } from '../core/files-facet';
 import type { Checkpoint } from '../core/model';
 import { turnAround } from '../core/turn-revert';
 import { compareCheckpoints, compareWithWorking, openChangeDiff, openWorkingDiff, type Target } from './diff';
-import { originText, shortTitle } from './labels';
-import { checkpointItems, newestFirst, noFile, pickCheckpoint, targetOf } from './picker';
+import { shortTitle } from './labels';
+import { checkpointItems, newestFirst, noFile, pickCheckpoint, pickInSession, pickTurn, targetOf } from './picker';
+import type { Root } from './root';
 import type { Services } from './services';
+import { previousOf, sinceOf } from './since';
 import { isTreeNode, nodeTargets, selectedNodes, type FileNode } from './tree-nodes';
 
 const same = (what: string): void => {
@@ -20,27 +22,26 @@ export const compareWorking = async ({ workspaces }: Services, argument: unknown
   if (!(await compareWithWorking(target, folder))) same('the working files are as they were at this checkpoint');
 };
 
-/** The checkpoint before this one in the same workspace: its changes are counted against that. */
-export const previousOf = async ({ root, checkpoint }: Target): Promise<Checkpoint | undefined> => {
-  // What holds single files, or none, has nothing before it; and everybody's checkpoints are a row of their own.
-  if (!isWhole(checkpoint)) return undefined;
-  const list = (await root.api.list())
-    .sort(newestFirst)
-    .filter((other) => isWhole(other) && originText(other) === originText(checkpoint));
-  return list[list.findIndex((other) => other.id === checkpoint.id) + 1];
-};
-
 export const comparePrevious = async ({ workspaces }: Services, argument: unknown): Promise<void> => {
   const target = await targetOf(workspaces, argument, 'Compare with Previous');
   if (target === undefined) return;
-  const previous = await previousOf(target);
-  if (previous === undefined)
+  const { before, wholeTurn } = await sinceOf(target);
+  if (wholeTurn && before !== undefined) await showTurn(target.root, before, target.checkpoint);
+  else await compareBefore(target, before);
+};
+
+const compareBefore = async ({ root, checkpoint }: Target, before: Checkpoint | undefined): Promise<void> => {
+  if (before === undefined)
     throw new CheckpointsError(
       'invalid-argument',
       'This is the first checkpoint: there is none before it to compare with.',
     );
-  if (!(await compareCheckpoints(target.root, previous, target.checkpoint)))
-    same('nothing changed since the checkpoint before');
+  if (!(await compareCheckpoints(root, before, checkpoint))) same('nothing changed since the checkpoint before');
+};
+
+const showTurn = async (root: Root, before: Checkpoint, after: Checkpoint): Promise<void> => {
+  if (!(await compareCheckpoints(root, before, after, `Changes of “${shortTitle(before, 50)}”`)))
+    same('this turn changed no files');
 };
 
 /** Any other checkpoint, and above them what one most often compares with. */
@@ -50,7 +51,7 @@ export const compareWith = async (services: Services, argument: unknown): Promis
   const { id, session, turn } = target.checkpoint;
   const shortcuts = [
     { label: '$(files) Working Files', run: () => compareWorking(services, target) },
-    { label: '$(arrow-up) Previous Checkpoint', run: () => comparePrevious(services, target) },
+    { label: '$(arrow-up) Previous Checkpoint', run: async () => compareBefore(target, await previousOf(target)) },
     ...(session === null
       ? []
       : [{ label: '$(comment-discussion) Start of the Session', run: () => compareSessionStart(services, target) }]),
@@ -78,7 +79,8 @@ export const compareWith = async (services: Services, argument: unknown): Promis
 /** What the session did up to here; for a row of a session: up to now. */
 export const compareSessionStart = async ({ workspaces }: Services, argument: unknown): Promise<void> => {
   const group = isTreeNode(argument) && argument.type === 'session' ? argument : undefined;
-  const target = group === undefined ? await targetOf(workspaces, argument, 'Compare with Session Start') : undefined;
+  const ask = () => pickInSession(workspaces, 'Compare with Session Start');
+  const target = group === undefined ? await targetOf(workspaces, argument, ask) : undefined;
   const root = group?.root ?? target?.root;
   const session = group?.group.id ?? target?.checkpoint.session?.id;
   if (root === undefined) return;
@@ -96,15 +98,12 @@ export const compareSessionStart = async ({ workspaces }: Services, argument: un
 
 /** All that one turn changed: from before its prompt to when it had ended, or to now. */
 export const compareTurn = async ({ workspaces }: Services, argument: unknown): Promise<void> => {
-  const target = await targetOf(workspaces, argument, 'Show Changes of This Turn');
+  const target = await targetOf(workspaces, argument, () => pickTurn(workspaces, 'Show Changes of This Turn'));
   if (target === undefined) return;
   const { root, checkpoint } = target;
   const { before, after } = turnAround(checkpoint, (await root.api.list()).filter(isWhole).sort(newestFirst).reverse());
-  const differs =
-    after === null
-      ? await compareWithWorking({ root, checkpoint: before })
-      : await compareCheckpoints(root, before, after, `Changes of “${shortTitle(before, 50)}”`);
-  if (!differs) same('this turn changed no files');
+  if (after !== null) await showTurn(root, before, after);
+  else if (!(await compareWithWorking({ root, checkpoint: before }))) same('this turn changed no files');
 };
 
 export const compareSelected = async ({ treeView }: Services, selected: unknown): Promise<void> => {
@@ -136,7 +135,7 @@ const filesOf = (argument: unknown, selected: unknown): FileNode[] => {
 export const openChanges = async (argument: unknown, selected?: unknown): Promise<void> => {
   const files = filesOf(argument, selected);
   for (const node of files)
-    await openChangeDiff(node, await previousOf(node), node.change, { preview: files.length === 1 });
+    await openChangeDiff(node, await sinceOf(node), node.change, { preview: files.length === 1 });
 };
 
 /** The file in the editor, with a checkpoint that is asked for. */

@@ -3,7 +3,7 @@ import type { CreateOptions } from '../core/api';
 import { currentSession } from '../core/current-session';
 import type { Checkpoint, SessionAnchor } from '../core/model';
 import { cleanName } from '../core/titles';
-import { countsInWords, plural, shortTitle } from './labels';
+import { countsInWords, plural, shortTitle, withoutIcons } from './labels';
 import { activeRoot, openRoots } from './picker';
 import { withCancel } from './progress';
 import { Root } from './root';
@@ -38,7 +38,10 @@ const create = async (
   log.info(`created ${checkpoint.id} in ${root.api.root}: ${countsInWords(checkpoint.files)}`);
   const where = workspaces.current.length > 1 ? ` of ${root.name}` : '';
   const talk = checkpoint.session === null ? '' : ' with the conversation';
-  vscode.window.setStatusBarMessage(`$(check) Checkpoint${where} “${shortTitle(checkpoint)}” created${talk}`, 5000);
+  vscode.window.setStatusBarMessage(
+    `$(check) Checkpoint${where} “${withoutIcons(shortTitle(checkpoint))}” created${talk}`,
+    5000,
+  );
   if (checkpoint.files.partial.length > 0) warnPartial(checkpoint);
   if (treeView.visible) {
     await tree.refresh();

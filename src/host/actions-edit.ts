@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 import type { Checkpoint, CheckpointId } from '../core/model';
 import { askName } from './actions-create';
 import type { Target } from './diff';
-import { fetchedStay, plural, shortTitle } from './labels';
+import { fetchedStay, plural, shortTitle, withoutIcons } from './labels';
 import { pickCheckpoint, pickRoot, targetOf, targetsOf } from './picker';
 import type { Root } from './root';
 import type { Services } from './services';
@@ -125,7 +125,7 @@ const pickSession = async (root: Root): Promise<{ id: string; title: string | nu
     const points = own.filter((session) => session.id === id);
     const title = points.find((session) => session.title !== null)?.title ?? null;
     return {
-      label: `$(comment-discussion) ${title ?? id}`,
+      label: `$(comment-discussion) ${withoutIcons(title ?? id)}`,
       description: plural(points.length, 'checkpoint'),
       id,
       title,

@@ -4,6 +4,7 @@ import { bytes } from './actions-store';
 import { openWorkingDiff } from './diff';
 import { pickRoot } from './picker';
 import { withPatience } from './progress';
+import { withoutIcons } from './labels';
 import { relativeTime } from './relative-time';
 import type { Root } from './root';
 import type { Services } from './services';
@@ -62,7 +63,7 @@ const item = (original: Original): OriginalItem => {
   const now = change === null ? 'as it was' : `+${change.additions} −${change.deletions} since`;
   return {
     original,
-    label: `$(file) ${path}`,
+    label: `$(file) ${withoutIcons(path)}`,
     description: [existed ? bytes(size ?? 0) : 'made by the agent', when, now].join(' · '),
     buttons: vscode.workspace.isTrusted ? [restoreButton] : [],
   };

@@ -1,14 +1,13 @@
 import * as vscode from 'vscode';
 import { CheckpointsError } from '../core/errors';
-import { previousOf } from './actions-compare';
 import type { Target } from './diff';
-import { commands } from './ids';
 import type { LineChange } from './line-edit';
 import { restoreChange, restoreChangeAt } from './line-restore';
-import { newestFirst, noFile, openRoots, pickCheckpoint, targetOf } from './picker';
+import { newestFirst, noFile, openRoots, pickCheckpoint, pickTurn, targetOf } from './picker';
 import { relativeTime } from './relative-time';
 import { Root } from './root';
 import type { Services } from './services';
+import { sinceOf } from './since';
 import { activeSnapshotDiff } from './snapshot-diff';
 import { isTreeNode, type FileNode, type FolderNode } from './tree-nodes';
 import { parseSnapshotUri } from './uris';
@@ -55,18 +54,7 @@ export const revertTurn = async (
   { workspaces, flow }: Pick<Services, 'workspaces' | 'flow'>,
   argument: unknown,
 ): Promise<boolean> => {
-  const target =
-    isTreeNode(argument) || typeof argument === 'string'
-      ? await targetOf(workspaces, argument, 'Revert This Turn')
-      : await pickCheckpoint(
-          workspaces,
-          'Revert This Turn',
-          ({ checkpoint }) => checkpoint.turn !== null && checkpoint.trigger === 'turn',
-          {
-            text: 'No turn of an agent is recorded yet. With its plugin, OpenCode records them.',
-            action: { title: 'Install OpenCode Plugin', command: commands.installPlugin },
-          },
-        );
+  const target = await targetOf(workspaces, argument, () => pickTurn(workspaces, 'Revert This Turn'));
   return target === undefined ? false : flow.revertTurn(target);
 };
 
@@ -112,8 +100,8 @@ const workingFile = (uri: vscode.Uri): vscode.Uri => (uri.scheme === 'file' ? ur
 const holderOf = async (node: FileNode | FolderNode): Promise<Target> => {
   const changes = node.type === 'file' ? [node.change] : node.changes;
   const isGone = changes.every(({ status }) => status === 'deleted');
-  const previous = isGone ? await previousOf(node) : undefined;
-  return previous === undefined ? node : { root: node.root, checkpoint: previous };
+  const before = isGone ? (await sinceOf(node)).before : undefined;
+  return before === undefined ? node : { root: node.root, checkpoint: before };
 };
 
 /**

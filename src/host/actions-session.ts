@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 import { listedOn } from '../core/current-session';
 import { CheckpointsError } from '../core/errors';
 import { commands } from './ids';
-import { plural } from './labels';
+import { plural, withoutIcons } from './labels';
 import { pickCheckpoint, pickRoot, targetOf } from './picker';
 import { withPatience } from './progress';
 import { relativeTime } from './relative-time';
@@ -39,7 +39,7 @@ const pickSession = async (root: Root): Promise<Place | undefined> => {
     .filter((session) => session.parentId === null && !session.archived)
     .sort((a, b) => b.updatedAt - a.updatedAt)
     .map((session) => ({
-      label: `$(comment-discussion) ${session.title ?? session.id}`,
+      label: `$(comment-discussion) ${withoutIcons(session.title ?? session.id)}`,
       description: relativeTime(new Date(session.updatedAt).toISOString(), Date.now(), vscode.env.language),
       place: { root, session: session.id, title: session.title ?? session.id },
     }));

@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import { plural } from './labels';
+import { number, plural } from './labels';
 import { pickRoot } from './picker';
 import { withPatience, withProgress } from './progress';
 import type { Services } from './services';
@@ -8,7 +8,7 @@ export const bytes = (size: number): string => {
   const units = ['bytes', 'KB', 'MB', 'GB', 'TB'];
   const power = size < 1024 ? 0 : Math.min(units.length - 1, Math.floor(Math.log2(size) / 10));
   const value = size / 1024 ** power;
-  return `${value < 10 && power > 0 ? value.toFixed(1) : Math.round(value).toLocaleString('en')} ${units[power] ?? ''}`;
+  return `${value < 10 && power > 0 ? value.toFixed(1) : number(Math.round(value))} ${units[power] ?? ''}`;
 };
 
 export const showStatistics = async (services: Services): Promise<void> => {

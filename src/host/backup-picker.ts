@@ -1,7 +1,7 @@
 import * as vscode from 'vscode';
 import type { BackedUpSession, RestorePreview } from '../backup/api';
 import { sessionDescription, stateOrder, stateTitles } from './backup-text';
-import { plural } from './labels';
+import { plural, withoutIcons } from './labels';
 import { fullTime, relativeTime } from './relative-time';
 
 interface SessionItem extends vscode.QuickPickItem {
@@ -38,7 +38,7 @@ export const sessionItems = (preview: RestorePreview, here: (directory: string) 
 
 const item = (session: BackedUpSession, isHere: boolean): SessionItem => ({
   session,
-  label: `$(${session.deleted ? 'trash' : 'comment-discussion'}) ${session.title ?? session.id}`,
+  label: `$(${session.deleted ? 'trash' : 'comment-discussion'}) ${withoutIcons(session.title ?? session.id)}`,
   description: sessionDescription(session, ago),
   detail: isHere ? undefined : session.directory,
   picked: session.state === 'new' && !session.deleted && isHere,

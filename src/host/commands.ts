@@ -111,6 +111,14 @@ const table = ({ services, timeline, setViewAsTree }: CommandOptions): Record<Ow
   [commands.import]: () => importAny(services),
 });
 
+/** What one does when everything fails, or first in a folder. The others have rows of what is gone. */
+const beginsAnew: ReadonlySet<string> = new Set([
+  commands.create,
+  commands.createNamed,
+  commands.doctor,
+  commands.refresh,
+]);
+
 /** Registers all of them; what goes wrong is shown once, with its way out. */
 export const registerCommands = (options: CommandOptions): vscode.Disposable => {
   const { services } = options;
@@ -120,6 +128,8 @@ export const registerCommands = (options: CommandOptions): vscode.Disposable => 
       try {
         services.log.debug(`command ${id}`);
         if (needTrust.has(id)) requireTrust();
+        if (beginsAnew.has(id) && (await services.workspaces.renew()))
+          services.log.warn('a store was deleted while the window was open: it was made anew, empty');
         // To ask which checkpoint is meant would be odd after a click on one, and dangerous where the answer is another.
         if (rowIsLost(id, args))
           return void vscode.window.showInformationMessage('The list changed in the moment of the click. Click again.');

@@ -4,6 +4,7 @@ import type { Change, Checkpoint } from '../core/model';
 import { previousSides, sideOf } from './diff-sides';
 import { momentTitle } from './labels';
 import type { Root } from './root';
+import type { Since } from './since';
 import { nothingUri, snapshotUri } from './uris';
 import { workingKind, workingSide } from './working-side';
 
@@ -46,13 +47,15 @@ const nameOf = ({ path, from }: Pick<Change, 'path' | 'from'>): string => {
 /**
  * For the rows of a checkpoint's changed files: while the file still is as the checkpoint has it, a diff with the
  * checkpoint would be empty, so the left side is then the checkpoint before it: what is shown is what the row is about.
+ * At the end of a turn that is always what the turn did.
  */
 export const openChangeDiff = async (
   { root, checkpoint }: Target,
-  previous: Checkpoint | undefined,
+  { before: previous, wholeTurn }: Since,
   change: Change,
   options: vscode.TextDocumentShowOptions = {},
 ): Promise<void> => {
+  if (wholeTurn) return openPreviousDiff({ root, checkpoint }, previous, change, options);
   const { path, from } = change;
   const file = root.toUri(path);
   const unchanged = (await root.api.diff(checkpoint.id, undefined, { paths: [path] })).changes.length === 0;
@@ -122,6 +125,7 @@ export const openPreviousDiff = async (
   { root, checkpoint }: Target,
   previous: Checkpoint | undefined,
   change: Pick<Change, 'path' | 'from'>,
+  options: vscode.TextDocumentShowOptions = {},
 ): Promise<void> => {
   const [left, right] = await previousSides(root, checkpoint, previous, change);
   const file = root.toUri(change.path);
@@ -129,5 +133,5 @@ export const openPreviousDiff = async (
   const still = changes.length === 0 && (await workingKind(file)) === 'file';
   const before = previous === undefined ? 'nothing' : momentTitle(previous, 30);
   const after = still ? 'Working File' : momentTitle(checkpoint, 30);
-  await show(left, still ? file : right, `${nameOf(change)} (${before} ↔ ${after})`);
+  await show(left, still ? file : right, `${nameOf(change)} (${before} ↔ ${after})`, options);
 };

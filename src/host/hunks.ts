@@ -76,3 +76,18 @@ export const hunksInSelection = (
   hunks.filter(({ [side]: [start, end] }) =>
     start === end ? start >= firstLine && start <= lastLine + 1 : start <= lastLine && end > firstLine,
   );
+
+const lengthOf = ([start, end]: Span): number => end - start;
+
+/** The same hunks in a text that changed further, by the hunks of that; undefined where one of them, or a line beside it, changed again. */
+export const carriedOver = (hunks: readonly Hunk[], later: readonly Hunk[]): Hunk[] | undefined => {
+  const meets = ({ now: [start, end] }: Hunk): boolean =>
+    later.some(({ before: [first, last] }) => first <= end && last >= start);
+  if (hunks.some(meets)) return undefined;
+  return hunks.map(({ before, now: [start, end] }) => {
+    const shift = later
+      .filter(({ before: [, last] }) => last < start)
+      .reduce((sum, hunk) => sum + lengthOf(hunk.now) - lengthOf(hunk.before), 0);
+    return { before, now: [start + shift, end + shift] };
+  });
+};

@@ -1,4 +1,6 @@
 import type { Change, Checkpoint, Trigger } from '../core/model';
+import type { TurnEnd } from '../core/turn-ends';
+import { triggerLabel } from '../protocol/trigger-names';
 
 /** Words and signs for checkpoints, the same in the tree, the picks and the status bar. No vscode here. */
 
@@ -15,20 +17,7 @@ export const triggerIcons: Record<Trigger, string> = {
   import: 'cloud-download',
 };
 
-export const triggerNames: Record<Trigger, string> = {
-  manual: 'Made by you',
-  agent: 'Made by the agent',
-  task: 'Task saved',
-  turn: 'Before a prompt',
-  tool: 'Before a tool call',
-  idle: 'After a turn',
-  compaction: 'At a compaction',
-  interval: 'Every few messages',
-  restore: 'Before a restore',
-  import: 'Imported',
-};
-
-const number = (count: number): string => count.toLocaleString('en');
+export const number = (count: number): string => count.toLocaleString('en');
 
 export const plural = (count: number, one: string, many = `${one}s`): string =>
   `${number(count)} ${count === 1 ? one : many}`;
@@ -45,6 +34,10 @@ export const counts = (files: { added: number; modified: number; deleted: number
   ]
     .filter((part) => part !== '')
     .join(' ');
+
+/** The same for a row. The end of a turn stands for all of it, of which only the number of files is known at once. */
+export const rowCounts = ({ files }: Pick<Checkpoint, 'files'>, end: TurnEnd | undefined): string =>
+  end === undefined || end.atOnce ? counts(files) : plural(end.changed, 'file');
 
 export const countsInWords = (files: { added: number; modified: number; deleted: number }): string => {
   const parts = [
@@ -66,9 +59,9 @@ export const lineCounts = (change: Change): string => {
   return parts.filter((part) => part !== '').join(' ');
 };
 
-/** How it came to be. What came from elsewhere was not made by you. */
+/** How it came to be. */
 export const madeBy = ({ trigger, origin }: Pick<Checkpoint, 'trigger' | 'origin'>): string =>
-  origin !== null && trigger === 'manual' ? `Made by ${origin.user}@${origin.machine}` : triggerNames[trigger];
+  triggerLabel(trigger, origin === null ? undefined : `${origin.user}@${origin.machine}`);
 
 /** Empty for what was made here. */
 export const originText = ({ origin }: Pick<Checkpoint, 'origin'>): string =>
@@ -100,6 +93,9 @@ export const headAndRest = (prompt: string): [head: string, rest: string] => {
   const part = (from: number, to?: number): string => characters.slice(from, to).join('').trim();
   return [`${part(0, at)}…`, `…${part(at)}`];
 };
+
+/** Somebody's text where VS Code draws icons for `$(name)`: it stays what it is. */
+export const withoutIcons = (text: string): string => text.replace(/\$\(/g, '\\$(');
 
 export const firstLine = (text: string): string => text.split(/\r?\n/, 1)[0]?.trim() ?? '';
 

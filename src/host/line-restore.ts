@@ -1,7 +1,7 @@
 import { basename } from 'node:path/posix';
 import * as vscode from 'vscode';
 import { CheckpointsError } from '../core/errors';
-import { hunksBetween, hunksInSelection, splitLines, type Hunk } from './hunks';
+import { carriedOver, hunksBetween, hunksInSelection, splitLines, type Hunk } from './hunks';
 import { commands, snapshotScheme } from './ids';
 import { plural } from './labels';
 import { editOf, hunkOf, type LineChange } from './line-edit';
@@ -72,7 +72,7 @@ export const restoreSelectedLines = async (): Promise<number> => {
   const diff = activeSnapshotDiff();
   if (diff === undefined)
     throw new CheckpointsError('invalid-argument', 'Open a file of a checkpoint in the diff editor first.');
-  if (isCheckpoints(diff.modified)) return offerWorking(diff);
+  if (isCheckpoints(diff.modified)) return (await restoreBehind(diff)) ?? offerWorking(diff);
   if (isGone(diff.modified))
     return (await workingKind(parseSnapshotUri(diff.modified).file)) === 'nothing'
       ? offerFile(diff, 'The file is not there now: only all of it can be restored.')
@@ -97,23 +97,55 @@ export const restoreSelectedLines = async (): Promise<number> => {
       diff,
       'The lines are the same, only their ends differ (LF and CRLF): all of the file has to be restored.',
     );
-  const { editor, side } = selected;
-  const touched = new Set(
-    editor.selections.flatMap((selection) =>
-      hunksInSelection(hunks, selection.start.line, lastLine(selection, editor.document), side),
-    ),
-  );
+  const touched = touchedHunks(hunks, selected);
   if (touched.size === 0) throw new CheckpointsError('invalid-argument', 'No change touches the selected lines.');
   await putBack(
     then,
     document,
     hunks.filter((hunk) => touched.has(hunk)),
   );
+  return sayRestored(touched.size);
+};
+
+const touchedHunks = (
+  hunks: readonly Hunk[],
+  { editor, side }: { editor: vscode.TextEditor; side: keyof Hunk },
+): Set<Hunk> =>
+  new Set(
+    editor.selections.flatMap((selection) =>
+      hunksInSelection(hunks, selection.start.line, lastLine(selection, editor.document), side),
+    ),
+  );
+
+const sayRestored = (count: number): number => {
   vscode.window.setStatusBarMessage(
-    `$(check) ${plural(touched.size, 'change')} restored; undo with the editor’s own undo`,
+    `$(check) ${plural(count, 'change')} restored; undo with the editor’s own undo`,
     5000,
   );
-  return touched.size;
+  return count;
+};
+
+/**
+ * The lines of a diff of two checkpoints, in the working file, which is shown then. Undefined where it cannot be told which
+ * lines they are there: nothing is selected, or it changed in the same place since.
+ */
+const restoreBehind = async (diff: vscode.TabInputTextDiff): Promise<number | undefined> => {
+  const { file } = parseSnapshotUri(diff.modified);
+  const selected = selectedSide(diff, vscode.window.activeTextEditor, vscode.window.visibleTextEditors);
+  if (selected === undefined || (await workingKind(file)) !== 'file') return undefined;
+  const [original, modified, document] = await Promise.all(
+    [diff.original, diff.modified, file].map((uri) => vscode.workspace.openTextDocument(uri)),
+  );
+  if (original === undefined || modified === undefined || document === undefined) return undefined;
+  const [then, after] = [splitLines(original.getText()), splitLines(modified.getText())];
+  const [hunks, later] = [hunksBetween(then, after), hunksBetween(after, splitLines(document.getText()))];
+  const touched = touchedHunks(hunks ?? [], selected);
+  const here = later && carriedOver([...touched], later);
+  if (here === undefined || here.length === 0) return undefined;
+  const title = workingTitle(file);
+  await putBack(then, document, here);
+  await vscode.commands.executeCommand('vscode.diff', diff.original, file, title, { preview: true });
+  return sayRestored(here.length);
 };
 
 /** The right side, too, is how the file was; the empty side of a deleted file and a link are told otherwise. */
@@ -127,13 +159,18 @@ const isGone = (uri: vscode.Uri): boolean => uri.scheme === snapshotScheme && pa
 
 const compareWorking = 'Compare with Working File';
 
-/** Lines are taken back into the working file: the way to a diff with it. */
-const offerWorking = async (diff: vscode.TabInputTextDiff): Promise<number> => {
-  const { file } = parseSnapshotUri(diff.modified);
+/** Of the diff in front, with the working file in place of what is right. */
+const workingTitle = (file: vscode.Uri): string => {
   const { label = '', input } = vscode.window.tabGroups.activeTabGroup.activeTab ?? {};
   // The editor of many changes has no file in its title.
   const of = input instanceof vscode.TabInputTextDiff ? '' : `${basename(file.path)} (`;
-  const title = `${of}${label.replace(/↔.*$/, '↔ Working File)')}`;
+  return `${of}${label.replace(/↔.*$/, '↔ Working File)')}`;
+};
+
+/** Lines are taken back into the working file: the way to a diff with it. */
+const offerWorking = async (diff: vscode.TabInputTextDiff): Promise<number> => {
+  const { file } = parseSnapshotUri(diff.modified);
+  const title = workingTitle(file);
   if ((await workingKind(file)) !== 'file')
     return offerFile(
       diff,

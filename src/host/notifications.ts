@@ -232,9 +232,15 @@ export const explain = (error: CheckpointsError): string => {
   ).trim();
 };
 
+/** What was refused is told on the screen, and is no failure: only of what failed beneath, or was not foreseen, the stack helps anybody. */
+const writeDown = (error: unknown, log: vscode.LogOutputChannel): void => {
+  if (error instanceof CheckpointsError && error.cause === undefined) log.warn(`${error.reason}: ${error.message}`);
+  else log.error(error instanceof Error ? error : String(error));
+};
+
 /** Shows what went wrong, once, with its way out as a button. A cancelled operation is not worth a message. */
 export const showError = async (error: unknown, log: vscode.LogOutputChannel): Promise<void> => {
-  log.error(error instanceof Error ? error : String(error));
+  writeDown(error, log);
   if (!(error instanceof CheckpointsError)) {
     const message = error instanceof Error ? error.message : String(error);
     const chosen = await vscode.window.showErrorMessage(`Checkpoints: ${message}`, openLog.title);

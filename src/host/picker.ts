@@ -1,9 +1,10 @@
 import * as vscode from 'vscode';
 import { CheckpointsError } from '../core/errors';
 import type { Checkpoint } from '../core/model';
+import { turnEnds, type TurnEnd } from '../core/turn-ends';
 import type { Target } from './diff';
 import { commands, type CommandId } from './ids';
-import { counts, firstLine, originText, triggerIcons } from './labels';
+import { firstLine, originText, rowCounts, triggerIcons, withoutIcons } from './labels';
 import { noFolder } from './notifications';
 import { relativeTime } from './relative-time';
 import { Root } from './root';
@@ -14,15 +15,15 @@ export interface CheckpointItem extends vscode.QuickPickItem {
   target: Target;
 }
 
-export const checkpointItem = (target: Target, severalRoots: boolean): CheckpointItem => {
+export const checkpointItem = (target: Target, severalRoots: boolean, end?: TurnEnd): CheckpointItem => {
   const { checkpoint, root } = target;
   const when = relativeTime(checkpoint.createdAt, Date.now(), vscode.env.language);
   const own = checkpoint.pinned ? 'pinned' : triggerIcons[checkpoint.trigger];
   const icon = checkpoint.origin === null ? own : 'cloud-download';
   return {
     target,
-    label: `$(${icon}) ${firstLine(checkpoint.title) || checkpoint.id}`,
-    description: [counts(checkpoint.files), originText(checkpoint), when, severalRoots ? root.name : '']
+    label: `$(${icon}) ${withoutIcons(firstLine(checkpoint.title)) || checkpoint.id}`,
+    description: [rowCounts(checkpoint, end), originText(checkpoint), when, severalRoots ? root.name : '']
       .filter((part) => part !== '')
       .join(' · '),
   };
@@ -42,13 +43,17 @@ export const checkpointItems = async (
 ): Promise<CheckpointItem[]> => {
   const roots = await openRoots(workspaces);
   const lists = await Promise.all(
-    roots.map(async (root) => (await root.api.list()).map((checkpoint): Target => ({ root, checkpoint }))),
+    roots.map(async (root) => {
+      const checkpoints = await root.api.list();
+      const ends = turnEnds(checkpoints);
+      return checkpoints.map((checkpoint) => ({ root, checkpoint, end: ends.get(checkpoint.id) }));
+    }),
   );
   return lists
     .flat()
     .filter(accept)
     .sort((a, b) => newestFirst(a.checkpoint, b.checkpoint))
-    .map((target) => checkpointItem(target, roots.length > 1));
+    .map(({ end, ...target }) => checkpointItem(target, roots.length > 1, end));
 };
 
 /** What is said where there is nothing to choose from, and the way to have something. */
@@ -87,6 +92,20 @@ export const pickCheckpoint = async (
   });
   return chosen?.target;
 };
+
+/** Asks for one of the prompts. */
+export const pickTurn = (workspaces: Workspaces, title: string): Promise<Target | undefined> =>
+  pickCheckpoint(workspaces, title, ({ checkpoint }) => checkpoint.turn !== null && checkpoint.trigger === 'turn', {
+    text: 'No turn of an agent is recorded yet. With its plugin, OpenCode records them.',
+    action: { title: 'Install OpenCode Plugin', command: commands.installPlugin },
+  });
+
+/** Asks for one of the checkpoints that were made in a session. */
+export const pickInSession = (workspaces: Workspaces, title: string): Promise<Target | undefined> =>
+  pickCheckpoint(workspaces, title, ({ checkpoint }) => checkpoint.session !== null, {
+    text: 'No session has checkpoints yet. With its plugin, OpenCode makes them.',
+    action: { title: 'Install OpenCode Plugin', command: commands.installPlugin },
+  });
 
 export const newestFirst = (a: Checkpoint, b: Checkpoint): number => (a.id < b.id ? 1 : a.id > b.id ? -1 : 0);
 

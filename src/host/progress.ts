@@ -1,6 +1,7 @@
 import * as vscode from 'vscode';
 import { unlessCancelled } from '../core/cancelling';
 import { views } from './ids';
+import { number } from './labels';
 
 export interface Step {
   done: number;
@@ -45,7 +46,9 @@ export const withCancel = async <T>(
       let shown = 0;
       show = ({ done, total, what }) => {
         const counted = total !== null && total > 0;
-        const message = [what ?? '', counted ? `${done} of ${total}` : ''].filter((part) => part !== '').join(', ');
+        const message = [what ?? '', counted ? `${number(done)} of ${number(total)}` : '']
+          .filter((part) => part !== '')
+          .join(', ');
         const percent = counted ? (done / total) * 100 : shown;
         // A bar does not go back: a second part of the work begins where the first one ended.
         progress.report({ message, increment: Math.max(0, percent - shown) });

@@ -4,12 +4,14 @@ import type { Checkpoint, RestorePlan, RestoreScope } from '../core/model';
 import { covering } from '../core/plan';
 import type { Target } from './diff';
 import { shortTitle } from './labels';
+import { showError } from './notifications';
 import type { ShowPage } from './pages';
 import { withPatience } from './progress';
 import { runRestore } from './restore-run';
 import { chooseScope, firstScope } from './restore-scope';
 import { countPlan, deletesNamed, isEmptyPlan, nothingText, onlyForks, planText } from './restore-text';
 import type { Root } from './root';
+import { sinceOf } from './since';
 import { requireTrust } from './trust';
 import { settleUnsaved } from './unsaved';
 
@@ -75,7 +77,7 @@ export class RestoreFlow {
     const options: PlanOptions = { scope: ['files'], paths };
     const plan = await root.api.plan(checkpoint.id, options);
     if (isEmptyPlan(plan)) {
-      sayNothingDone(plan);
+      await this.nothingToDo(target, plan, paths);
       return false;
     }
     if (deletesNamed(plan, paths)) {
@@ -88,6 +90,25 @@ export class RestoreFlow {
     const title = `Restoring from “${shortTitle(checkpoint)}”`;
     const operation = (all: RestoreOptions) => root.api.restore(checkpoint.id, all);
     return runRestore({ root, title, done: 'Restored', options: settled, operation }, this);
+  }
+
+  /** Whoever restores a file below the moment that changed it, and gets nothing, may have meant to take that change back. */
+  private async nothingToDo(target: Target, plan: RestorePlan, paths: readonly string[] = []): Promise<void> {
+    const { root, checkpoint } = target;
+    const { before, wholeTurn } = await sinceOf(target);
+    const { changes } =
+      plan.entries.length > 0 || paths.length === 0 || before === undefined
+        ? { changes: [] }
+        : await root.api.diff(before.id, checkpoint.id, { paths: [...paths] });
+    if (before === undefined || changes.length === 0) return sayNothingDone(plan);
+    const takeBack = wholeTurn ? 'Restore from Before the Turn' : 'Restore from Checkpoint Before';
+    const both = [...new Set([...paths, ...changes.flatMap(({ from }) => from ?? [])])];
+    const offer = async (): Promise<void> => {
+      if ((await vscode.window.showInformationMessage(nothingText(plan), takeBack)) === takeBack)
+        await this.restorePaths({ root, checkpoint: before }, both);
+    };
+    // The message may stay for long; nobody waits for it.
+    void offer().catch((error: unknown) => showError(error, this.log));
   }
 
   async undo(root: Root): Promise<boolean> {
@@ -147,8 +168,9 @@ export class RestoreFlow {
       const empty = isEmptyPlan(plan);
       const files = keep > 0 || write + deleted > 1;
       const choosable = checkpoint.session !== null || checkpoint.task !== null || files;
-      if (empty && !choosable) {
-        sayNothingDone(plan);
+      const onlyPaths = first.paths !== undefined && options.scope?.every((facet) => facet === 'files') === true;
+      if (empty && (onlyPaths || !choosable)) {
+        await this.nothingToDo(target, plan, first.paths);
         return undefined;
       }
       const confirmButton = onlyForks(plan) ? forkButton : restoreButton;

@@ -1,6 +1,6 @@
 import { CheckpointsError } from '../core/errors';
-import { previousOf } from './actions-compare';
 import type { Services } from './services';
+import { sinceOf } from './since';
 import { selectedNodes, type FileNode, type FolderNode } from './tree-nodes';
 
 type PathNode = FileNode | FolderNode;
@@ -29,7 +29,7 @@ export const restoreRows = async ({ flow }: Services, nodes: readonly PathNode[]
       'invalid-argument',
       'What this checkpoint has deleted comes back from the one before it: restore the deleted files apart from the others.',
     );
-  const previous = gone > 0 ? await previousOf(first) : undefined;
-  const checkpoint = previous ?? first.checkpoint;
+  const before = gone > 0 ? (await sinceOf(first)).before : undefined;
+  const checkpoint = before ?? first.checkpoint;
   return flow.restorePaths({ root: first.root, checkpoint }, [...new Set(nodes.map(pathOf))]);
 };

@@ -43,7 +43,11 @@ export const runRestore = async (job: RestoreJob, { log, show }: RestoreTools): 
   return true;
 };
 
-const partNames = { asking: 'asking OpenCode', conversation: 'making the new session' } as const;
+const partNames = {
+  asking: 'asking OpenCode',
+  safety: 'making the safety checkpoint',
+  conversation: 'making the new session',
+} as const;
 
 /** `stopped`: how often agents were stopped for it, as the user wants it. */
 const attempt = async (job: RestoreJob, allowed: RestoreOptions, stopped = 0): Promise<RestoreResult | undefined> => {

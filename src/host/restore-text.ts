@@ -1,6 +1,6 @@
 import type { RestorePlan, RestoreResult, RestoreScope } from '../core/model';
 import type { RecoveryReport } from '../core/ports';
-import { plural } from './labels';
+import { number, plural } from './labels';
 
 /** The sentences of the restore dialog: plain functions, so that every case can be read in a test. */
 
@@ -106,7 +106,7 @@ export const tickedText = (ticked: number, files: number, scope: readonly Restor
     scope.includes('task') ? 'the task brought back' : '',
   ].filter((part) => part !== '');
   const end = more.length === 0 ? '✓ above restores them, ✕ cancels.' : '✓ above does it, ✕ cancels.';
-  return `${[`${ticked} of ${plural(files, 'file')} will be restored`, ...more].join(', ')}. ${end}`;
+  return `${[`${number(ticked)} of ${plural(files, 'file')} will be restored`, ...more].join(', ')}. ${end}`;
 };
 
 const promise = (plan: RestorePlan): string => {
@@ -117,7 +117,7 @@ const promise = (plan: RestorePlan): string => {
 };
 
 const yoursText = (yours: number, all: number): string => {
-  if (yours < all) return `${yours} of them ${yours === 1 ? 'holds' : 'hold'} changes that you made yourself.`;
+  if (yours < all) return `${number(yours)} of them ${yours === 1 ? 'holds' : 'hold'} changes that you made yourself.`;
   return `${all === 1 ? 'It holds' : 'They hold'} changes that you made yourself.`;
 };
 
@@ -128,11 +128,11 @@ export const resultText = (done: Done, result: RestoreResult, scope: readonly Re
   const parts = [
     result.restored.length > 0 ? `${plural(result.restored.length, 'file')} written` : '',
     result.deleted.length > 0
-      ? `${result.restored.length > 0 ? result.deleted.length : plural(result.deleted.length, 'file')} deleted`
+      ? `${result.restored.length > 0 ? number(result.deleted.length) : plural(result.deleted.length, 'file')} deleted`
       : '',
-    result.kept.length > 0 ? `${result.kept.length} kept` : '',
-    failed > 0 ? `${failed} could not be restored` : '',
-    result.skipped.length > failed ? `${result.skipped.length - failed} skipped` : '',
+    result.kept.length > 0 ? `${number(result.kept.length)} kept` : '',
+    failed > 0 ? `${number(failed)} could not be restored` : '',
+    result.skipped.length > failed ? `${number(result.skipped.length - failed)} skipped` : '',
     (result.conflicts?.length ?? 0) > 0 ? plural(result.conflicts?.length ?? 0, 'conflict') : '',
     scope.includes('task') ? 'task state brought back' : '',
     result.session !== null ? 'new session made' : '',
@@ -154,9 +154,9 @@ export const recoveredText = ({ outcome, restored, deleted, kept }: RecoveryRepo
     return 'A restore had been cut off before it changed a file. Everything is as it was before it.';
   const parts = [
     `${plural(restored.length, 'file')} written`,
-    deleted.length > 0 ? `${deleted.length.toLocaleString('en')} deleted` : '',
+    deleted.length > 0 ? `${number(deleted.length)} deleted` : '',
     kept.length > 0
-      ? `${kept.length.toLocaleString('en')} left alone, ${kept.every(({ reason }) => reason === 'edited after the interruption') ? 'edited since then' : 'edited since then or not to be changed'}`
+      ? `${number(kept.length)} left alone, ${kept.every(({ reason }) => reason === 'edited after the interruption') ? 'edited since then' : 'edited since then or not to be changed'}`
       : '',
   ];
   return `A restore had been cut off, and is finished now: ${parts.filter((part) => part !== '').join(', ')}.`;

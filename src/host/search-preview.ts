@@ -1,10 +1,10 @@
 import * as vscode from 'vscode';
 import { hasFiles } from '../core/files-facet';
-import { previousOf } from './actions-compare';
 import { openChangeDiff, openWorkingDiff, type Target } from './diff';
 import { snapshotScheme } from './ids';
 import { pathMatcher } from './path-match';
 import { parseQuery } from './search-query';
+import { changesSince, sinceOf } from './since';
 
 /** Arrow keys run through rows faster than diffs can be drawn. */
 const pause = 250;
@@ -58,18 +58,18 @@ export class SearchPreview implements vscode.Disposable {
 
   private async open(target: Target, query: string, wanted: () => boolean): Promise<void> {
     const { path: asked } = parseQuery(query, Date.now());
-    const changes = await target.root.api.changes(target.checkpoint.id);
+    const known = await sinceOf(target);
+    const changes = await changesSince(target, known);
     const touches = asked === undefined ? () => false : pathMatcher(asked);
     const found = changes.find(({ path }) => touches(path));
     const change = found ?? changes.find(({ binary }) => !binary);
     // Before a prompt nothing has changed: what has since then tells where one would go back to.
     const since = change === undefined ? await sinceThen(target) : undefined;
-    const previous = await previousOf(target);
     if (!wanted()) return;
     // What is shown of another row would be taken for this one's.
     if (change === undefined && since === undefined) return this.clear();
     this.shown = true;
-    if (change !== undefined) await openChangeDiff(target, previous, change, { preserveFocus: true });
+    if (change !== undefined) await openChangeDiff(target, known, change, { preserveFocus: true });
     else if (since !== undefined) await openWorkingDiff(target, since, { preserveFocus: true });
   }
 }

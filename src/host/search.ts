@@ -1,10 +1,10 @@
 import * as vscode from 'vscode';
+import { turnEnds } from '../core/turn-ends';
 import { compareWithWorking, type Target } from './diff';
 import { commands } from './ids';
 import { showError } from './notifications';
-import { pathMatcher } from './path-match';
 import { type CheckpointItem, checkpointItem, newestFirst, openRoots } from './picker';
-import { parseQuery } from './search-query';
+import { matcherOf, parseQuery } from './search-query';
 import { SearchPreview } from './search-preview';
 import type { Services } from './services';
 
@@ -32,7 +32,7 @@ const compareButton: vscode.QuickInputButton = {
 export const search = (services: Services): void => {
   const pick = vscode.window.createQuickPick<CheckpointItem>();
   pick.title = 'Search Checkpoints';
-  pick.placeholder = 'Words, and trigger:turn  file:src/app.ts  session:…  since:2d  until:2026-01-31';
+  pick.placeholder = 'Words, and trigger:turn  file:src/app.ts  session:login  is:pinned  since:2d  until:2026-01-31';
   // The results are what the query found; filtering them again by its text would hide them.
   pick.matchOnDescription = false;
   const preview = new SearchPreview(services.log);
@@ -101,27 +101,30 @@ export const search = (services: Services): void => {
 };
 
 const find = async ({ workspaces }: Services, text: string): Promise<{ items: CheckpointItem[]; leftOut: string }> => {
-  const { unknown, path, ...filter } = parseQuery(text, Date.now());
-  const touches = path === undefined ? () => true : pathMatcher(path);
+  const query = parseQuery(text, Date.now());
+  const { search: words, trigger, since, until } = query;
+  const filter = { search: words, trigger, since, until };
+  const fits = matcherOf(query);
   const roots = await openRoots(workspaces);
   const found = await Promise.all(
-    roots.map(async (root) =>
-      // Only the host knows what part of a path may mean, so it counts after that.
-      (await root.api.list(path === undefined ? { ...filter, limit } : filter))
-        .filter(({ files }) => path === undefined || files.paths.some(touches))
-        .map((checkpoint): Target => ({ root, checkpoint })),
-    ),
+    roots.map(async (root) => {
+      const ends = turnEnds(await root.api.list());
+      // What the index does not know is looked for here, so it counts after that.
+      return (await root.api.list(fits === null ? { ...filter, limit } : filter))
+        .map((checkpoint) => ({ root, checkpoint, end: ends.get(checkpoint.id) }))
+        .filter(({ checkpoint, end }) => fits === null || fits(checkpoint, end?.paths));
+    }),
   );
   const items = found
     .flat()
     .sort((a, b) => newestFirst(a.checkpoint, b.checkpoint))
     .slice(0, limit)
-    .map((target) => ({
-      ...checkpointItem(target, roots.length > 1),
+    .map(({ end, ...target }) => ({
+      ...checkpointItem(target, roots.length > 1, end),
       alwaysShow: true,
       buttons: [compareButton, revealButton, ...(vscode.workspace.isTrusted ? [restoreButton] : [])],
     }));
-  const [problem] = unknown;
+  const [problem] = query.unknown;
   return { items, leftOut: problem === undefined ? '' : `“${problem}” is no filter and was left out` };
 };
 

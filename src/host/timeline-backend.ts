@@ -1,12 +1,13 @@
 import * as vscode from 'vscode';
 import { CheckpointsError } from '../core/errors';
 import type { CheckpointId } from '../core/model';
+import { turnEnds } from '../core/turn-ends';
 import type { DetailsSource, TimelineBackend, TimelineSource } from '../protocol/connect';
 import type { ActionResult, FindQuery, NoticeAction, TimelineAction } from '../protocol/timeline';
-import { comparePair, comparePrevious, compareSessionStart, compareTurn, previousOf } from './actions-compare';
+import { comparePair, comparePrevious, compareSessionStart, compareTurn } from './actions-compare';
 import { openSessionOf, startServer } from './actions-session';
 import { copyId, describe, removeTargets, rename, setPinned } from './actions-edit';
-import { createCheckpoint, createNamed } from './actions-create';
+import { createCheckpoint } from './actions-create';
 import { compareWithWorking, openPreviousDiff, openWorkingDiff, type Target } from './diff';
 import { commands, section } from './ids';
 import { explain, showError } from './notifications';
@@ -14,6 +15,7 @@ import { pathMatcher } from './path-match';
 import type { Root } from './root';
 import { reveal } from './search';
 import type { Services } from './services';
+import { changesSince, endOfTurn, sinceOf } from './since';
 import { timelineNotices } from './timeline-notices';
 import { sessionsOf } from './tree';
 import { requireTrust } from './trust';
@@ -40,6 +42,7 @@ export class HostTimeline implements TimelineBackend {
       workspaces: roots.map((candidate) => ({ id: idOf(candidate), name: candidate.name })),
       workspace: root === undefined ? null : idOf(root),
       checkpoints,
+      ends: turnEnds(checkpoints),
       sessions: root === undefined ? [] : this.services.states.of(root, sessionsOf(checkpoints)),
       operation: root?.api.operation ?? null,
       notices: await timelineNotices(this.services, root, checkpoints),
@@ -48,11 +51,14 @@ export class HostTimeline implements TimelineBackend {
 
   async details(workspace: string | null, id: CheckpointId): Promise<DetailsSource> {
     const target = await this.target(workspace, id);
-    const [changes, previous] = await Promise.all([target.root.api.changes(id), previousOf(target)]);
+    const [since, end] = await Promise.all([sinceOf(target), endOfTurn(target)]);
+    const { before, wholeTurn } = since;
     return {
       checkpoint: target.checkpoint,
-      changes,
-      previous: previous === undefined ? null : { id: previous.id, task: previous.task },
+      changes: await changesSince(target, since),
+      previous: before === undefined ? null : { id: before.id, task: before.task },
+      wholeTurn,
+      turn: end === undefined ? null : { changes: (await target.root.api.diff(id, end.id)).changes, end: end.id },
     };
   }
 
@@ -60,7 +66,10 @@ export class HostTimeline implements TimelineBackend {
     const root = await this.root(workspace);
     const found = await root.api.list(query.text === undefined ? {} : { search: query.text });
     const touches = query.file === undefined ? null : pathMatcher(query.file);
-    return found.filter(({ files }) => touches === null || files.paths.some(touches)).map(({ id }) => id);
+    if (touches === null) return found.map(({ id }) => id);
+    // At the end of a turn those of the turn.
+    const ends = turnEnds(query.text === undefined ? found : await root.api.list());
+    return found.filter(({ id, files }) => (ends.get(id) ?? files).paths.some(touches)).map(({ id }) => id);
   }
 
   async act(workspace: string | null, action: TimelineAction): Promise<ActionResult['outcome']> {
@@ -114,9 +123,12 @@ export class HostTimeline implements TimelineBackend {
         return comparePair(await at(action.from), await at(action.to));
       case 'openDiff': {
         const target = await at(action.id);
-        return action.against === 'working'
-          ? openWorkingDiff(target, action.path)
-          : openPreviousDiff(target, await previousOf(target), action);
+        const end = action.against === 'turn' ? await endOfTurn(target) : undefined;
+        if (end !== undefined)
+          return openPreviousDiff({ root: target.root, checkpoint: end }, target.checkpoint, action);
+        return action.against === 'previous'
+          ? openPreviousDiff(target, (await sinceOf(target)).before, action)
+          : openWorkingDiff(target, action.path);
       }
       case 'openFile':
         return vscode.commands.executeCommand('vscode.open', (await this.root(workspace)).toUri(action.path));
@@ -130,10 +142,8 @@ export class HostTimeline implements TimelineBackend {
         return removeTargets(await Promise.all(action.ids.map(at)), services.log);
       case 'copyId':
         return copyId(services, await at(action.id));
-      case 'create': {
-        const root = await this.root(workspace);
-        return (await (action.named ? createNamed(services, root) : createCheckpoint(services, root))) !== undefined;
-      }
+      case 'create':
+        return (await createCheckpoint(services, await this.root(workspace))) !== undefined;
       case 'reveal':
         return reveal(services, await at(action.id));
       case 'openFolder':

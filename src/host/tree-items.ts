@@ -1,17 +1,19 @@
 import * as vscode from 'vscode';
 import { hasFiles } from '../core/files-facet';
 import type { Checkpoint } from '../core/model';
+import type { TurnEnd } from '../core/turn-ends';
 import { commands } from './ids';
 import {
-  counts,
   countsInWords,
   firstLine,
   headAndRest,
   lineCounts,
   madeBy,
   money,
+  number,
   originText,
   plural,
+  rowCounts,
   triggerIcons,
 } from './labels';
 import { appendPlain } from './plain-text';
@@ -82,7 +84,7 @@ const build = (node: TreeNode): vscode.TreeItem => {
     case 'file':
       return fileItem(node);
     case 'more': {
-      const item = new vscode.TreeItem(`Show more (${node.remaining.toLocaleString('en')} left)`);
+      const item = new vscode.TreeItem(`Show more (${number(node.remaining)} left)`);
       item.iconPath = new vscode.ThemeIcon('ellipsis');
       item.contextValue = 'more';
       item.command = { command: commands.loadMore, title: 'Show More', arguments: [node] };
@@ -99,7 +101,7 @@ const stateSentences = {
 
 const sessionItem = ({ group, parent, open }: SessionNode): vscode.TreeItem => {
   const isFork = parent?.type === 'session';
-  const label = group.id === null ? 'Without a session' : (group.title ?? group.id);
+  const label = group.id === null ? 'Without a session' : (group.title ?? 'Untitled session');
   const { Collapsed, Expanded } = vscode.TreeItemCollapsibleState;
   const item = new vscode.TreeItem(label, open ? Expanded : Collapsed);
   const word = group.state === undefined ? '' : stateWords[group.state];
@@ -116,7 +118,8 @@ const sessionItem = ({ group, parent, open }: SessionNode): vscode.TreeItem => {
   item.contextValue = group.id === null ? 'noSession' : begun ? 'begunSession' : 'session';
   const points = begun ? 'no checkpoint of its own yet' : plural(group.count, 'checkpoint');
   const more = group.state === undefined ? '' : `\n${stateSentences[group.state]}`;
-  item.tooltip = `${label}\n${points}, ${begun ? 'forked' : 'the last'} ${ago(group.latest)}${more}`;
+  const id = group.title === null && group.id !== null ? ` (${group.id})` : '';
+  item.tooltip = `${label}${id}\n${points}, ${begun ? 'forked' : 'the last'} ${ago(group.latest)}${more}`;
   item.accessibilityInformation = {
     label: [`${isFork ? 'Fork' : 'Session'} ${label}`, word, points, ago(group.latest)]
       .filter((part) => part !== '')
@@ -151,25 +154,27 @@ const pointLabel = ({ checkpoint, parent }: CheckpointNode): [label: string, res
 };
 
 const checkpointItem = (node: CheckpointNode): vscode.TreeItem => {
-  const { checkpoint } = node;
+  const { checkpoint, end } = node;
   const { files } = checkpoint;
-  const changed = files.added + files.modified + files.deleted;
+  const changed = end?.changed ?? files.added + files.modified + files.deleted;
   const [label, rest] = pointLabel(node);
   const item = new vscode.TreeItem(
     label,
     changed > 0 ? vscode.TreeItemCollapsibleState.Collapsed : vscode.TreeItemCollapsibleState.None,
   );
   const origin = originText(checkpoint);
-  item.description = [counts(files), origin, age(checkpoint.createdAt), rest].filter((part) => part !== '').join(' · ');
+  item.description = [rowCounts(checkpoint, end), origin, age(checkpoint.createdAt), rest]
+    .filter((part) => part !== '')
+    .join(' · ');
   item.iconPath = checkpointIcon(checkpoint);
   item.contextValue = contextValue(checkpoint);
-  item.tooltip = tooltip(checkpoint);
+  item.tooltip = tooltip(checkpoint, end);
   item.accessibilityInformation = {
     label: [
       checkpoint.title,
       checkpoint.pinned ? 'pinned' : '',
       madeBy(checkpoint),
-      countsInWords(files),
+      end === undefined ? countsInWords(files) : `${plural(end.changed, 'changed file')} in this turn`,
       origin,
       ago(checkpoint.createdAt),
     ]
@@ -218,15 +223,16 @@ const fileItem = (node: FileNode): vscode.TreeItem => {
   return item;
 };
 
-const namesOf = (paths: readonly string[]): string => {
-  if (paths.length === 0) return 'no file';
-  const shown = paths.slice(0, 5).join(', ');
-  return paths.length > 5 ? `${shown} and ${paths.length - 5} more` : shown;
+const namesOf = ({ paths, changed }: Pick<TurnEnd, 'paths' | 'changed'>): string => {
+  if (changed === 0) return 'no file';
+  const shown = paths.slice(0, 5);
+  return changed > shown.length ? `${shown.join(', ')} and ${changed - shown.length} more` : shown.join(', ');
 };
 
-/** Of a checkpoint; or of a turn, by its first one: what came of it is known by the later ones. */
-const tooltip = (checkpoint: Checkpoint, group?: TurnGroup): vscode.MarkdownString => {
+/** Of a checkpoint, also of the one that ended a turn; or of a turn, by its first one: what came of it is known by the later ones. */
+const tooltip = (checkpoint: Checkpoint, whole?: TurnGroup | TurnEnd): vscode.MarkdownString => {
   const text = new vscode.MarkdownString('', true);
+  const group = whole !== undefined && 'points' in whole ? whole : undefined;
   const turn = group?.points[0]?.turn ?? checkpoint.turn;
   const { session, git, files, restore, origin } = checkpoint;
   // Prompts and names are other people's text: always as plain text, never as Markdown.
@@ -242,14 +248,14 @@ const tooltip = (checkpoint: Checkpoint, group?: TurnGroup): vscode.MarkdownStri
     const facts = [
       turn.model,
       turn.agent,
-      turn.tokens === null ? null : `${turn.tokens.toLocaleString('en')} tokens`,
+      turn.tokens === null ? null : `${number(turn.tokens)} tokens`,
       turn.cost === null ? null : money(turn.cost),
     ].filter((fact) => fact !== null);
     if (facts.length > 0) line('hubot', facts.join(' · '));
   }
   if (typeof checkpoint.metadata['subagent'] === 'string') line('type-hierarchy-sub', 'By a sub-agent');
-  if (group === undefined) line('files', `Files: ${countsInWords(files)} since the checkpoint before`);
-  else line('files', `Changed by it: ${namesOf(group.paths)}`);
+  if (whole === undefined) line('files', `Files: ${countsInWords(files)} since the checkpoint before`);
+  else line('files', `Changed ${group === undefined ? 'since the prompt' : 'by it'}: ${namesOf(whole)}`);
   if (session !== null)
     line(
       'comment-discussion',

@@ -1,4 +1,5 @@
 import type { Change, Checkpoint } from '../core/model';
+import type { TurnEnd } from '../core/turn-ends';
 import { turnKey } from '../core/turns';
 import type { Target } from './diff';
 import type { Root } from './root';
@@ -33,6 +34,8 @@ export interface TurnNode extends Base {
 export interface CheckpointNode extends Base {
   type: 'checkpoint';
   checkpoint: Checkpoint;
+  /** The turn that ended with it: below it is what all of that turn changed. */
+  end?: TurnEnd | undefined;
 }
 
 /** A folder of changed files, single-child chains in one row. */

@@ -3,6 +3,7 @@ import type { Change, Checkpoint } from '../core/model';
 import { Calm } from './calm';
 import { type PathFolder, filesBelow, pathTree } from './file-tree';
 import type { Root } from './root';
+import { TreeChanges } from './tree-changes';
 import { DrawnRows, keyOf, top } from './tree-drawn';
 import { lookOf, treeItem } from './tree-items';
 import { groupBySession, isGroup, type SessionGroup, type TurnGroup } from './tree-model';
@@ -35,9 +36,7 @@ export class CheckpointTree implements vscode.TreeDataProvider<TreeNode>, vscode
 
   private readonly groups = new Map<Root, Promise<SessionGroup[]>>();
   private readonly counts = new Map<Root, number>();
-  private readonly changes = new Map<string, Promise<Change[]>>();
-  /** The checkpoint before each one, as last read: its changes are counted against that. */
-  private readonly before = new Map<string, string | undefined>();
+  private readonly changes = new TreeChanges();
   private readonly drawn = new DrawnRows();
   private readonly shown = new Map<string, number>();
   private readonly subscriptions: vscode.Disposable[] = [];
@@ -252,7 +251,7 @@ export class CheckpointTree implements vscode.TreeDataProvider<TreeNode>, vscode
           this.point(node, point),
         );
       case 'checkpoint':
-        return this.fileNodes(node, await this.changesOf(node));
+        return this.fileNodes(node, await this.changes.of(node));
       case 'folder':
         return this.folderChildren(node);
       case 'file':
@@ -314,7 +313,7 @@ export class CheckpointTree implements vscode.TreeDataProvider<TreeNode>, vscode
 
   private point(parent: TreeNode | undefined, checkpoint: Checkpoint, root = parent?.root): CheckpointNode {
     if (root === undefined) throw new Error('a point needs a root');
-    return { type: 'checkpoint', root, checkpoint, parent };
+    return { type: 'checkpoint', root, checkpoint, end: this.changes.endOf(root, checkpoint.id), parent };
   }
 
   private fileNodes(node: CheckpointNode, changes: Change[]): TreeNode[] {
@@ -393,22 +392,9 @@ export class CheckpointTree implements vscode.TreeDataProvider<TreeNode>, vscode
   private async read(root: Root): Promise<SessionGroup[]> {
     const checkpoints = await root.api.list();
     this.counts.set(root, checkpoints.length);
-    checkpoints.forEach(({ id }, index) => {
-      const previous = checkpoints[index + 1]?.id;
-      if (this.before.get(id) !== previous) this.changes.delete(id);
-      this.before.set(id, previous);
-    });
+    this.changes.list(root, checkpoints);
     if (!this.disposed) this.listed.fire();
     return groupBySession(checkpoints, this.states?.of(root, sessionsOf(checkpoints)));
-  }
-
-  private changesOf({ root, checkpoint }: CheckpointNode): Promise<Change[]> {
-    const known = this.changes.get(checkpoint.id);
-    if (known !== undefined) return known;
-    const changes = root.api.changes(checkpoint.id);
-    this.changes.set(checkpoint.id, changes);
-    changes.catch(() => this.changes.delete(checkpoint.id));
-    return changes;
   }
 }
 

@@ -1,4 +1,6 @@
+import { existsSync } from 'node:fs';
 import { realpath } from 'node:fs/promises';
+import { join } from 'node:path';
 import * as vscode from 'vscode';
 import type { Operation, WorkspaceEvent } from '../core/api';
 import { CheckpointsError } from '../core/errors';
@@ -104,6 +106,16 @@ export class Workspaces implements vscode.Disposable {
   async reopen(): Promise<void> {
     await this.close();
     this.rootsChanged.fire();
+  }
+
+  /**
+   * A store that was deleted while the window was open: what is remembered of it would be taken for what it holds, and everything would fail. Only when
+   * somebody asks for something: a drive that is away for a moment must not get an empty one. Answers whether there was such a store.
+   */
+  async renew(): Promise<boolean> {
+    const gone = this.current.filter(({ api }) => !existsSync(join(api.folder, 'workspace.json')));
+    if (gone.length > 0) await this.reopen();
+    return gone.length > 0;
   }
 
   /** VS Code waits for deactivate: the index is written and locks are given back there. */

@@ -146,9 +146,9 @@ export async function uninstallPlugin(place: PluginPlace, options: InstallOption
   const stays = (await findCopy(configFolder('project', options))) ?? (await findCopy(configFolder('global', options)));
   if (stays === null)
     for (const one of searchedFolders(options))
-      if ((await findCopy(one)) === null && !(await isNeeded(one))) await unseedFolder(one);
+      if ((await findCopy(one)) === null && !(await isNeeded(one)) && unseedFolder(one)) await removeIfEmpty(one);
   if (place === 'project' && !(await isNeeded(folder))) {
-    await unseedFolder(folder);
+    unseedFolder(folder);
     if (removed.length > 0) await removeIfEmpty(folder);
     if (stays !== null && existsSync(folder)) await seedFolder(folder);
   }

@@ -61,9 +61,11 @@ export function unseedIfShared(folder: string): boolean {
   return true;
 }
 
-export function unseedFolder(folder: string): Promise<void> {
-  if (isSeeded(folder)) unseed(folder);
-  return Promise.resolve();
+/** False: there was nothing of ours. */
+export function unseedFolder(folder: string): boolean {
+  if (!isSeeded(folder)) return false;
+  unseed(folder);
+  return true;
 }
 
 function unseed(folder: string): void {

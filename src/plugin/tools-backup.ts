@@ -4,6 +4,8 @@ import { messageOf } from '../backup/trouble';
 import { flag } from './arguments';
 import { input, type Toolbox, type ToolSpec } from './tool-spec';
 
+/** How long an agent waits for another run to end. */
+const patienceMs = 20_000;
 const yes = { type: 'boolean' };
 const seconds = (ms: number): string => (ms / 1000).toFixed(1);
 const secondsAgo = (iso: string): number => Math.max(0, Math.round((Date.now() - Date.parse(iso)) / 1000));
@@ -41,7 +43,10 @@ async function sync({ backup }: Toolbox, force: boolean): Promise<string> {
   const wait = lastRunAt === null ? 0 : usualTiming.spacingMs / 1000 - secondsAgo(lastRunAt);
   if (lastRunAt !== null && !force && wait > 0)
     return `Sync skipped - last sync ${secondsAgo(lastRunAt)}s ago. Wait ${wait}s or force=true.`;
-  const report = await service.run();
+  // One that began by itself is most likely under way: the sessions of this very conversation changed.
+  const report = await service.run({ waitMs: patienceMs });
+  if (report.problem?.trouble === 'busy')
+    return 'Backup failed: another one is under way, and takes long. It saves what changed meanwhile, too; call session_backup_status to see how it ended.';
   if (report.problem) return `Backup failed: ${report.problem.message}`;
   const changed = report.written + report.deleted;
   const files = changed > 0 ? `, ${changed} files changed` : '';

@@ -1,4 +1,5 @@
 import type { WorkspaceApi } from '../core/api';
+import { changeLetters } from '../core/change-letters';
 import { callersMetadata } from '../core/marks';
 import type { Change, Checkpoint } from '../core/model';
 import type { Original } from '../core/originals';
@@ -141,18 +142,10 @@ function originalsText(originals: readonly Original[], limit: number): string {
 
 const cellText = (value: string): string => shorten(oneLine(value), 80).replaceAll('|', '\\|');
 
-const letters: Record<Change['status'], string> = {
-  added: 'A',
-  modified: 'M',
-  deleted: 'D',
-  typechange: 'T',
-  renamed: 'R',
-};
-
 function namesText(changes: readonly Change[]): string {
   const lines = changes.slice(0, changesNamed).map(({ status, from, path, additions, deletions, binary, damaged }) => {
     const name = from === undefined ? path : `${from} -> ${path}`;
-    return `${letters[status]} ${oneLine(name)} ${damaged ? '(damaged in the store)' : binary ? '(binary)' : `+${additions} -${deletions}`}\n`;
+    return `${changeLetters[status]} ${oneLine(name)} ${damaged ? '(damaged in the store)' : binary ? '(binary)' : `+${additions} -${deletions}`}\n`;
   });
   const rest = changes.length - lines.length;
   return lines.join('') + (rest > 0 ? `and ${rest} more\n` : '');

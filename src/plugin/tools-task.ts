@@ -42,7 +42,8 @@ export function taskTools(box: Toolbox): ToolSpec[] {
           ...saved.warnings,
           ...saved.clamped.map(({ field, given: long, kept }) => `${field} was cut from ${long} to ${kept}.`),
         ];
-        return json({ ...toStateFile(saved), ...(remarks.length > 0 ? { warnings: remarks } : {}) });
+        // First: OpenCode cuts the end of a long answer off.
+        return json({ ...(remarks.length > 0 ? { warnings: remarks } : {}), ...toStateFile(saved) });
       },
     },
     {
@@ -53,8 +54,8 @@ export function taskTools(box: Toolbox): ToolSpec[] {
       run: async () => {
         const { live, warnings } = await (await open()).task.load();
         return json({
-          ...(live ? toStateFile(live) : { exists: false }),
           ...(warnings.length > 0 ? { warnings } : {}),
+          ...(live ? toStateFile(live) : { exists: false }),
         });
       },
     },

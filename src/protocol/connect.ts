@@ -3,10 +3,11 @@ import { WindowSender } from './delta';
 import type { Port } from './envelope';
 import { readParams } from './requests';
 import { Responder } from './responder';
-import { newestFirst, toRow, toSessions, type KnownSession } from './rows';
+import { toRows, toSessions, type KnownSession, type TurnEnds } from './rows';
 import { taskChanges } from './task-changes';
 import type {
   ActionResult,
+  ChangeTotals,
   FindQuery,
   Notice,
   TimelineAction,
@@ -34,6 +35,7 @@ export interface TimelineSource {
   /** The one these checkpoints are of; null when no folder is open. */
   workspace: string | null;
   checkpoints: readonly Checkpoint[];
+  ends?: TurnEnds;
   sessions?: readonly KnownSession[];
   operation?: { title: string } | null;
   notices?: readonly Notice[];
@@ -41,9 +43,13 @@ export interface TimelineSource {
 
 export interface DetailsSource {
   checkpoint: Checkpoint;
-  /** Since the previous checkpoint of the workspace. */
+  /** Since `previous`. */
   changes: readonly Change[];
   previous: { id: CheckpointId; task: TaskState | null } | null;
+  /** `previous` is the point before the turn that ended here, not the one right before. */
+  wholeTurn?: boolean;
+  /** Of a prompt whose turn has ended. */
+  turn?: { changes: readonly Change[]; end: CheckpointId } | null;
 }
 
 export interface TimelineConnection {
@@ -84,7 +90,7 @@ export function connectTimeline(
             sessions: toSessions(source.checkpoints, source.sessions),
             operation: source.operation?.title ?? null,
             notices: [...(source.notices ?? [])],
-            rows: newestFirst(source.checkpoints).map(toRow),
+            rows: toRows(source.checkpoints, source.ends),
           };
           const reply = sender.reply(window, known);
           if (wanted !== null && !loaded) {
@@ -133,17 +139,26 @@ export function connectTimeline(
   };
 }
 
-export function toDetails({ checkpoint, changes, previous }: DetailsSource): TimelineDetails {
+export function toDetails(source: DetailsSource): TimelineDetails {
+  const { checkpoint, changes, previous, wholeTurn = false, turn } = source;
   return {
     checkpoint,
+    ...bounded(changes),
+    turn: turn ? { ...bounded(turn.changes), end: turn.end } : null,
+    previous: previous?.id ?? null,
+    wholeTurn,
+    taskChanges: previous?.task ? taskChanges(previous.task, checkpoint.task) : [],
+    taskIsNew: checkpoint.task !== null && !previous?.task,
+  };
+}
+
+function bounded(changes: readonly Change[]): { changes: Change[]; totals: ChangeTotals } {
+  return {
     changes: changes.slice(0, changesLimit),
     totals: {
       files: changes.length,
       additions: changes.reduce((sum, change) => sum + change.additions, 0),
       deletions: changes.reduce((sum, change) => sum + change.deletions, 0),
     },
-    previous: previous?.id ?? null,
-    taskChanges: previous?.task ? taskChanges(previous.task, checkpoint.task) : [],
-    taskIsNew: checkpoint.task !== null && !previous?.task,
   };
 }

@@ -1,7 +1,20 @@
 import type { Checkpoint, CheckpointId } from '../core/model';
+import type { TurnEnd } from '../core/turn-ends';
 import { facetLetters, type SessionState, type TimelineRow, type TimelineSession } from './timeline';
 
 export const titleLimit = 160;
+
+/** Of the points with which turns ended. */
+export type TurnEnds = ReadonlyMap<CheckpointId, TurnEnd>;
+
+/** Newest first. */
+export function toRows(checkpoints: readonly Checkpoint[], ends: TurnEnds = new Map()): TimelineRow[] {
+  return newestFirst(checkpoints).map((checkpoint) => {
+    const row = toRow(checkpoint);
+    const end = ends.get(checkpoint.id);
+    return end === undefined || end.atOnce ? row : { ...row, turnFiles: end.changed };
+  });
+}
 
 export function toRow(checkpoint: Checkpoint): TimelineRow {
   const { id, title, trigger, session, turn, files, task, git, origin } = checkpoint;

@@ -38,6 +38,8 @@ export interface TimelineRow {
   turn?: number;
   /** Files added, modified, deleted; left out when nothing changed. */
   changes?: [added: number, modified: number, deleted: number];
+  /** At the end of a turn that changed files by several calls: how many it changed in all. */
+  turnFiles?: number;
   /** Letters of `facets`, in its order. */
   facets: string;
   status?: TaskStatus;
@@ -106,13 +108,23 @@ export type TimelineReply =
   | ({ kind: 'full' } & TimelineWindow)
   | ({ kind: 'delta'; base: number; changed: TimelineRow[]; removed: CheckpointId[] } & TimelineFrame);
 
+export interface ChangeTotals {
+  files: number;
+  additions: number;
+  deletions: number;
+}
+
 export interface TimelineDetails {
   checkpoint: Checkpoint;
   /** At most `changesLimit`. */
   changes: Change[];
-  totals: { files: number; additions: number; deletions: number };
+  totals: ChangeTotals;
+  /** Of a prompt: what its turn changed; null while it has not ended, and of all others. */
+  turn: { changes: Change[]; totals: ChangeTotals; end: CheckpointId } | null;
   /** The checkpoint the changes and the task are compared with. */
   previous: CheckpointId | null;
+  /** That is the point before the turn which ended here: what is told is what the turn did. */
+  wholeTurn: boolean;
   /** Empty when the previous checkpoint had no task: then all of it is new. */
   taskChanges: TaskChange[];
   taskIsNew: boolean;
@@ -135,7 +147,8 @@ export type TimelineAction =
   /** Change bars in the editors, against this one. */
   | { type: 'showInGutter'; id: CheckpointId }
   | { type: 'compare'; from: CheckpointId; to: CheckpointId }
-  | { type: 'openDiff'; id: CheckpointId; path: string; from?: string; against: 'previous' | 'working' }
+  /** `turn`: what the turn of a prompt did with it. */
+  | { type: 'openDiff'; id: CheckpointId; path: string; from?: string; against: 'previous' | 'working' | 'turn' }
   | { type: 'openFile'; path: string }
   | { type: 'rename'; id: CheckpointId }
   | { type: 'describe'; id: CheckpointId }
@@ -144,7 +157,7 @@ export type TimelineAction =
   | { type: 'copyId'; id: CheckpointId }
   | { type: 'fork'; id: CheckpointId }
   | { type: 'openSession'; session: string }
-  | { type: 'create'; named: boolean }
+  | { type: 'create' }
   /** Show it in the tree of checkpoints. */
   | { type: 'reveal'; id: CheckpointId }
   | { type: 'openFolder' }

@@ -89,7 +89,10 @@ export class Publisher {
     const damaged: string[] = [];
     const ids = [...store.refsOf.list(checkpointRefs, (ref) => damaged.push(ref)).keys()].sort();
     // What cannot be read here is still held: its copy elsewhere may be the last.
-    const held = new Set([...ids, ...damaged.map((ref) => ref.slice(checkpointRefs.length))]);
+    const held = new Set([
+      ...ids,
+      ...[...damaged, ...store.refsOf.lost().keys()].map((ref) => ref.slice(checkpointRefs.length)),
+    ]);
     return { all: await store.read([...store.refs().keys()].sort()), held };
   }
 

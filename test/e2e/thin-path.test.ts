@@ -1,9 +1,17 @@
+import { existsSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { VsCodeSession } from '../rig/vscode-session';
 
 const view = 'Checkpoints';
 const app =
   Array.from({ length: 12 }, (_, index) => `export const value${index + 1} = ${index + 1};`).join('\n') + '\n';
+
+/** A machine without OpenCode, whatever this one has. */
+const path = (process.env['PATH'] ?? '')
+  .split(delimiter)
+  .filter((folder) => !existsSync(join(folder, 'opencode')))
+  .join(delimiter);
 
 /** One path from end to end, clicked as a person does, on the package that a user installs. */
 describe('thin path', () => {
@@ -12,11 +20,25 @@ describe('thin path', () => {
   beforeAll(async () => {
     session = await VsCodeSession.start({
       files: { 'README.md': '# Shop\n', 'src/app.ts': app, 'src/cart/total.ts': 'export const total = 0;\n' },
+      env: { PATH: path },
     });
   });
   afterAll(() => session?.stop());
   afterEach(async ({ task }) => {
     if (task.result?.state === 'fail') await session.workbench.screenshot(`failed-${task.name.replace(/\W+/g, '-')}`);
+  });
+
+  it('takes the plugin before there is an OpenCode, and says then that it waits for it', async () => {
+    const { workbench } = session;
+    await workbench.openContainer(view);
+    const pane = workbench.view(view);
+    await pane.getByText('OpenCode was not found on this machine').waitFor();
+    await pane.getByRole('button', { name: 'Install OpenCode Plugin' }).click();
+    await workbench.pick(/All My Projects/);
+    await pane.getByText('The plugin is installed: once OpenCode is there').waitFor();
+    await pane.getByRole('button', { name: 'Install OpenCode Plugin' }).waitFor({ state: 'detached' });
+    await workbench.screenshot('thin-0-plugin-waits');
+    await workbench.dismissNotifications();
   });
 
   it('welcomes with one button when there is nothing yet', async () => {

@@ -39,10 +39,10 @@ describe('focus', () => {
     await expect.poll(() => focused(shown)).toBe('list');
     await page.keyboard.press('Home');
     await page.keyboard.press(' ');
-    await press(shown, page.getByLabel('Clear marks'));
+    await press(shown, page.getByLabel('Clear Marks'));
     await page.locator('.compare-bar').waitFor({ state: 'detached' });
     await expect.poll(() => focused(shown)).toBe('list');
-    await page.getByLabel('Close details').click();
+    await page.getByLabel('Close Details').click();
     await press(shown, page.getByLabel('Show Details'));
     await page.waitForSelector('.detail');
     await expect.poll(() => focused(shown)).toBe('list');
@@ -95,7 +95,7 @@ describe('screen readers', () => {
     ).toHaveLength(1);
     expect(heard.filter((line) => /treeitem "4 tool calls ?, of turn 4/.test(line))).toHaveLength(1);
     expect(heard).toContain('- listitem: Cover the race in a test (new)');
-    expect(heard.filter((line) => line.includes('button "Open session: Login with cookies'))).toHaveLength(1);
+    expect(heard.filter((line) => line.includes('button "Open Session: Login with cookies'))).toHaveLength(1);
   });
 });
 

@@ -55,4 +55,16 @@ describe('a fork without a checkpoint', () => {
       await begun.waitFor({ state: 'detached' });
     },
   );
+
+  it('is named in the side bar, too, where the other rows leave their session out', async () => {
+    const { checkpoints, changes, forkedAt } = afternoon();
+    const backend = new FixtureBackend(checkpoints, changes);
+    backend.sessions = [{ ...fork, forkedFrom: forkedAt.id }];
+    const { page } = await timeline.open(backend, { width: 300, placement: 'view' });
+    const begun = page.locator('[data-key="session:ses_new"]');
+    await begun.waitFor();
+    const name = await begun.locator('.chip.session').boundingBox();
+    expect(name?.width).toBeGreaterThan(80);
+    expect((name?.x ?? 300) + (name?.width ?? 0)).toBeLessThan(300);
+  });
 });

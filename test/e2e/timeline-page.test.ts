@@ -133,6 +133,45 @@ describe('looks', () => {
     expect(delays).toEqual([]);
   });
 
+  it('tells at the end of a turn what all of it changed', async () => {
+    const shown = await showAfternoon();
+    const { page } = shown;
+    const end = page
+      .locator('.row:has(.counts)', { hasText: 'After turn' })
+      .filter({ hasText: / files/ })
+      .first();
+    await end.click();
+    await page.locator('#files-heading', { hasText: 'Changed in this turn' }).waitFor();
+    const counted = (await end.locator('.counts').innerText()).trim();
+    expect(await page.locator('#files-heading .block-note').innerText()).toContain(counted);
+    expect(await page.locator('.files .file-open').first().getAttribute('title')).toContain('since the prompt');
+    expect(await page.locator('.facet', { hasText: 'Files' }).innerText()).toContain(
+      counted.replace(/ files?/, ' changed'),
+    );
+  });
+
+  it('tells at a prompt what its turn changed, and leads back to before it', async () => {
+    const shown = await showAfternoon();
+    const { page, checkpoints } = shown;
+    const end = checkpoints.findLast(({ trigger }) => trigger === 'idle');
+    const prompt = checkpoints.findLast(
+      ({ trigger, turn, session }) =>
+        trigger === 'turn' && session?.id === end?.session?.id && turn?.number === end?.turn?.number,
+    );
+    if (!prompt) throw new Error('no prompt');
+    await row(shown, prompt.id).click();
+    await page.locator('#turn-files-heading', { hasText: /Changed in this turn\s+\d+ files?/ }).waitFor();
+    const file = page.locator('section:has(#turn-files-heading) .file').first();
+    expect(await file.locator('.file-open').getAttribute('title')).toContain('since the prompt');
+    await file.locator('.file-open').click();
+    await file.hover();
+    await file.getByLabel('Restore this file as before the prompt').click();
+    expect(await acted(shown, 2)).toMatchObject([
+      { type: 'openDiff', id: prompt.id, against: 'turn' },
+      { type: 'restore', id: prompt.id, scope: ['files'] },
+    ]);
+  });
+
   it('stays small', async () => {
     expect((await stat(join(timeline.folder(), 'timeline.js'))).size).toBeLessThan(150 * 1024);
   });
@@ -178,10 +217,10 @@ describe('keyboard', () => {
     const shown = await showAfternoon({ width: 500 });
     const { page, named } = shown;
     await row(shown, named.id).click();
-    await page.getByLabel('Close details').click();
+    await page.getByLabel('Close Details').click();
     await page.locator('timeline-detail').waitFor({ state: 'detached' });
     await page.getByLabel('Show Details').click();
-    await page.getByLabel('Close details').click();
+    await page.getByLabel('Close Details').click();
     await page.keyboard.press('Enter');
     await page.waitForSelector('.detail:focus');
     await page.keyboard.press('Escape');
@@ -202,9 +241,9 @@ describe('keyboard', () => {
     await page.keyboard.press('Shift+F10');
     await page.waitForSelector('.menu-item:focus');
     const focused = (): Promise<string> => page.locator('.menu-item:focus .menu-label').innerText();
-    expect(await focused()).toBe('Restore…');
+    expect(await focused()).toBe('Restore Checkpoint…');
     await page.keyboard.press('ArrowUp');
-    expect(await focused()).toBe('Delete…');
+    expect(await focused()).toBe('Delete');
     await page.keyboard.press('c');
     expect(await focused()).toBe('Compare with Working Files');
     await page.keyboard.press('c');
@@ -308,8 +347,8 @@ describe('mouse', () => {
     expect(await page.locator('.file').count()).toBe(138);
     await page.locator('.file-open').first().click();
     await page.locator('.file').first().hover();
-    await page.getByLabel('Restore this file…: src/auth/refresh-queue.ts').click();
-    await page.getByLabel('Compare with working file: src/auth/refresh-queue.ts').click();
+    await page.getByLabel('Restore This File: src/auth/refresh-queue.ts').click();
+    await page.getByLabel('Compare with Working File: src/auth/refresh-queue.ts').click();
     const path = 'src/auth/refresh-queue.ts';
     expect(await acted(shown, 3)).toEqual([
       { type: 'openDiff', id: big.id, path, against: 'previous' },
@@ -490,10 +529,13 @@ describe('life', () => {
     await page.getByText('Retry').click();
     await page.getByText('No checkpoints yet').waitFor();
     await page.getByText('Create Checkpoint', { exact: true }).last().click();
-    expect(await acted(shown)).toEqual([{ type: 'create', named: false }]);
+    expect(await acted(shown)).toEqual([{ type: 'create' }]);
     backend.checkpoints = afternoon().checkpoints;
     backend.change();
     await page.waitForSelector('.row');
+    // The button of the tool bar has the same name, and does the same.
+    await page.getByLabel('Create Checkpoint', { exact: true }).click();
+    expect(await acted(shown)).toEqual([{ type: 'create' }]);
     backend.fail = new Error('The disk is full.');
     backend.change();
     await page.getByText('Not up to date: The disk is full.').waitFor();

@@ -160,6 +160,17 @@ describe('a backup', () => {
     expect(await two.service.status()).toMatchObject({ problem: null });
   });
 
+  it('waits for another run when asked to, and has what changed meanwhile', async () => {
+    const { machine } = place();
+    const one = machine();
+    for (let i = 0; i < 20; i++) one.server.add(`ses_${i}`);
+    const two = machine('one');
+    const reports = await Promise.all([one.service.run(), two.service.run({ waitMs: 20_000 })]);
+    expect(reports.map(({ problem }) => problem)).toEqual([null, null]);
+    expect(reports.reduce((sum, { written }) => sum + written, 0)).toBe(20);
+    await expectWhole(one);
+  });
+
   const soon = { debounceMs: 1, spacingMs: 1, patienceMs: 1, retryMs: 5 };
 
   it('runs by itself after an event, tells how it goes, and tries again what failed', async () => {

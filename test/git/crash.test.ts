@@ -1,4 +1,5 @@
-import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { cpSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { TaskService } from '../../src/core/task-service';
@@ -95,6 +96,30 @@ describe('a process that dies', () => {
       expect(next.files.partial).toEqual([]);
       await workspace.close();
     });
+  });
+
+  it('while it takes over a lock of the dead leaves nothing that git takes for a ref', async () => {
+    const { box, reset } = await twoStates();
+    const gitDir = join((await box.open()).folder, 'snapshots.git');
+    const under = join(gitDir, 'refs');
+    const leave = (): void => {
+      reset();
+      writeFileSync(join(under, 'base.lock'), '');
+      utimesSync(join(under, 'base.lock'), 1, 1);
+    };
+    leave();
+    const log = join(box.home, '..', 'calls');
+    await processes.run(box, ['create', 'third'], { FAULT_AT: '999999', FAULT_UNDER: under, FAULT_LOG: log });
+    const calls = Number(readFileSync(log, 'utf8').trim().split('\n').at(-1));
+    for (let at = 1; at <= calls; at++) {
+      leave();
+      const { signal } = await processes.run(box, ['create', 'third'], { FAULT_AT: String(at), FAULT_UNDER: under });
+      expect([at, signal]).toEqual([at, 'SIGKILL']);
+      execFileSync('git', [`--git-dir=${gitDir}`, 'fsck', '--no-dangling'], { stdio: 'pipe' });
+      const workspace = await box.open();
+      expect([at, (await workspace.doctor()).filter(({ reason }) => reason !== 'stale-lock')]).toEqual([at, []]);
+      await workspace.close();
+    }
   });
 
   it('in the fast lane never makes a later point forget what was named', async () => {

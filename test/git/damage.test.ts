@@ -291,7 +291,7 @@ describe('a damaged store', () => {
     const mended = await workspace.doctor({ repair: true });
     expect(mended.every((p) => p.repaired)).toBe(true);
     expect(await workspace.doctor()).toEqual([]);
-    expect((await workspace.list()).map((c) => c.name)).toEqual(['first']);
+    expect((await workspace.list()).map((c) => c.name)).toEqual(['second', 'first']);
     expect(readdirSync(join(workspace.folder, 'damaged'))).toHaveLength(1);
   });
 

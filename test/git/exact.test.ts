@@ -157,6 +157,37 @@ describe('the snapshot is what is on disk', () => {
     await roundTrip(box);
   });
 
+  it.each(['true', 'false'])(
+    'in a sparse checkout with something staged, and writes no object to it (index.sparse %s)',
+    async (sparse) => {
+      const box = sandbox();
+      for (const path of ['in/a.txt', 'out/b.txt', 'top.txt']) box.write(path, path);
+      box.git('add', '-A');
+      box.git('commit', '-qm', 'one');
+      box.git('sparse-checkout', 'set', '--cone', ...(sparse === 'false' ? ['--sparse-index'] : []), 'in');
+      box.write('in/a.txt', 'staged');
+      box.git('add', '-A');
+      box.git('config', 'index.sparse', sparse);
+      box.write('.env', 'is left out: what is dirty is then asked of git\n');
+      const before = gitBytes(box.root);
+      const { files, git } = await (await box.open()).create();
+      expect([files.paths.sort(), git?.dirty]).toEqual([['in/a.txt', 'top.txt'], true]);
+      expect(gitBytes(box.root)).toBe(before);
+    },
+  );
+
+  it('in a repository that has lost its objects', async () => {
+    const box = sandbox();
+    box.write('a.txt', 'committed');
+    box.write('b.txt', 'committed, too');
+    box.git('add', '-A');
+    box.git('commit', '-qm', 'one');
+    box.write('b.txt', 'edited');
+    rmSync(join(box.root, '.git/objects'), { recursive: true });
+    mkdirSync(join(box.root, '.git/objects'));
+    await roundTrip(box);
+  });
+
   it('with odd names: newline, quotes, leading dash, spaces, not UTF-8, very long', async () => {
     const box = sandbox();
     box.write('new\nline.txt', '1');

@@ -53,6 +53,22 @@ describe('restore', () => {
     expect(await workspace.list()).toHaveLength(count);
   });
 
+  it('says what it is at: the safety checkpoint, then the files', async () => {
+    const box = sandbox();
+    box.write('a.txt', 'old');
+    const workspace = await box.open();
+    await workspace.create({ name: 'then' });
+    box.write('a.txt', 'new');
+    box.write('made.txt', 'made');
+    const said: string[] = [];
+    await workspace.restore('then', {
+      onProgress: ({ done, total, part }) => said.push(part ?? `${done} of ${total}`),
+    });
+    // Making the safety checkpoint and staging take longest in a large folder: nobody waits for OpenCode then.
+    expect(said.slice(0, 2)).toEqual(['safety', '0 of 2']);
+    expect(said.at(-1)).toBe('2 of 2');
+  });
+
   it('leaves the times of files it does not write', async () => {
     const box = sandbox();
     box.write('same.txt', 'same');

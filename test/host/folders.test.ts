@@ -1,8 +1,9 @@
 import * as assert from 'node:assert/strict';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as vscode from 'vscode';
 import type { WorkspaceApi } from '../../src/core/api';
+import type { Checkpoint } from '../../src/core/model';
 import { CheckpointsError } from '../../src/core/errors';
 import { revertTurn } from '../../src/host/actions-restore';
 import { commands } from '../../src/host/ids';
@@ -55,6 +56,21 @@ describe('several folders', () => {
     await workspaces.close();
     assert.deepEqual(closed, ['project', 'second']);
     workspaces.dispose();
+  });
+
+  it('get a new store where theirs was deleted under the open window', async () => {
+    const kept = (await withStore((api) => api.list())).length;
+    const folder = await withStore(async (api) => (await api.create(), api.folder), second);
+    await vscode.window.showTextDocument(vscode.Uri.file(notes));
+    assert.ok(await run<Checkpoint>(commands.create), 'no checkpoint before');
+    rmSync(folder, { recursive: true });
+    const made = await run<Checkpoint>(commands.create);
+    assert.ok(made, 'no checkpoint afterwards');
+    assert.deepEqual(
+      (await withStore((api) => api.list(), second)).map(({ id }) => id),
+      [made.id],
+    );
+    assert.equal((await withStore((api) => api.list())).length, kept);
   });
 
   for (const command of [commands.startServer, commands.installPlugin, commands.import, commands.clearSession])

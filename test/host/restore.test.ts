@@ -150,6 +150,43 @@ describe('restoring', () => {
     assert.match(asked[0]?.message ?? '', /^Nothing to do/);
   });
 
+  it('offers to take back the change where a file is as the moment left it that changed it', async () => {
+    write('broken.txt', 'whole\n');
+    const session = { id: 'ses_take_back', messageId: null, messageCount: 0, title: null, parent: null };
+    const turn = { number: 1, prompt: 'Break it', model: null, agent: null, cost: null, tokens: null };
+    const make = (trigger: 'turn' | 'tool' | 'idle') => withStore((api) => api.create({ trigger, session, turn }));
+    await make('turn');
+    write('broken.txt', 'broken\n');
+    await make('tool');
+    write('other.txt', 'x\n');
+    const end = await make('idle');
+    const workspaces = new Workspaces(opener());
+    const root = (await workspaces.all()).find(({ name }) => name === 'project');
+    assert.ok(root);
+    const chooser = { choose: async () => undefined, cancel: async () => undefined };
+    const flow = new RestoreFlow(chooser, log(), async () => undefined);
+    const paths = ['broken.txt'];
+    for (const restore of [
+      () => flow.restorePaths({ root, checkpoint: end }, paths),
+      () => flow.restore({ root, checkpoint: end }, { scope: ['files'], paths }),
+    ]) {
+      write('broken.txt', 'broken\n');
+      const asked = await answering(['Restore from Before the Turn'], async () => {
+        assert.equal(await restore(), false);
+        await eventually(
+          () => read('broken.txt'),
+          (text) => text === 'whole\n',
+          'the change was not taken back',
+        );
+      });
+      assert.match(asked[0]?.message ?? '', /^Nothing to do/);
+    }
+    await workspaces.close();
+    workspaces.dispose();
+    await withStore((api) => api.clear('ses_take_back'));
+    for (const path of ['broken.txt', 'other.txt']) remove(path);
+  });
+
   const dirty = async (): Promise<vscode.TextDocument> => {
     const editor = await showFile('README.md');
     await eventually(

@@ -2,6 +2,7 @@ import * as assert from 'node:assert/strict';
 import * as vscode from 'vscode';
 import type { Checkpoint } from '../../src/core/model';
 import { commands } from '../../src/host/ids';
+import { CheckpointTree } from '../../src/host/tree';
 import type { FileNode } from '../../src/host/tree-nodes';
 import { nothingUri, parseSnapshotUri, snapshotUri } from '../../src/host/uris';
 import { Workspaces } from '../../src/host/workspaces';
@@ -266,6 +267,82 @@ describe('comparing', () => {
     assert.match(asked[0]?.message ?? '', /the first checkpoint of its session/);
     await withStore((api) => api.clear('ses_compare'));
     remove('turn.txt');
+  });
+
+  it('asks for a turn, and for what is in a session, where that is compared with', async () => {
+    const lone = await withStore((api) => api.create({ name: 'In no session' }));
+    const session = { id: 'ses_asked', messageId: null, messageCount: 0, title: null, parent: null };
+    const turn = { number: 1, prompt: 'Asked for', model: null, agent: null, cost: null, tokens: null };
+    await withStore((api) => api.create({ trigger: 'turn', session, turn }));
+    for (const command of [commands.compareTurn, commands.compareSessionStart]) {
+      const [asked] = await answering([undefined], () => run(command));
+      assert.equal(asked?.kind, 'pick');
+      assert.ok(asked.items.some((label) => label.includes('Asked for')));
+      assert.ok(asked.items.every((label) => !label.includes('In no session')));
+    }
+    await withStore((api) => api.clear('ses_asked'));
+    await withStore((api) => api.remove([lone.id]));
+  });
+
+  it('at the end of a turn with the point before it, though its calls made points in between', async () => {
+    const session = { id: 'ses_ended', messageId: null, messageCount: 0, title: null, parent: null };
+    const turn = { number: 1, prompt: 'Break it', model: null, agent: null, cost: null, tokens: null };
+    const make = (trigger: 'turn' | 'tool' | 'idle') => withStore((api) => api.create({ trigger, session, turn }));
+    const workspaces = new Workspaces(opener());
+    const tree = new CheckpointTree(workspaces, { asTree: false }, (error) => assert.fail(String(error)));
+    try {
+      write('broken.txt', 'whole\n');
+      const start = await make('turn');
+      write('broken.txt', 'broken\n');
+      const call = await make('tool');
+      write('later.txt', 'one\n');
+      const end = await make('idle');
+      await tree.show(end.id);
+      const node = await tree.find(end.id);
+      assert.ok(node);
+      assert.match(String(tree.getTreeItem(node).description), /^2 files · /);
+      const files = (await tree.getChildren(node)).filter((row) => row.type === 'file');
+      assert.deepEqual(
+        files.map(({ change }) => [change.path, change.status]),
+        [
+          ['broken.txt', 'modified'],
+          ['later.txt', 'added'],
+        ],
+      );
+      const sides = async (): Promise<[string, string]> => {
+        const tab = await eventually(activeTab, (open) => open?.input instanceof vscode.TabInputTextDiff, 'no diff');
+        const { original, modified } = tab?.input as vscode.TabInputTextDiff;
+        await closeEditors();
+        return [original.toString(), modified.toString()];
+      };
+      const before = snapshotUri(start.id, uri('broken.txt')).toString();
+      await run(commands.openChanges, files[0]);
+      assert.deepEqual(await sides(), [before, uri('broken.txt').toString()]);
+      // Changed again since: the row still tells what the turn did.
+      write('broken.txt', 'mended\n');
+      await run(commands.openChanges, files[0]);
+      assert.deepEqual(await sides(), [before, snapshotUri(end.id, uri('broken.txt')).toString()]);
+      await run(commands.comparePrevious, end.id);
+      await opened(/Changes of “Break it”/);
+      await closeEditors();
+      // The point right before it is there for who asks for it.
+      await answering(['Previous Checkpoint'], () => run(commands.compareWith, end.id));
+      await opened(/Before .* ↔ Turn ended: Break it/);
+      await closeEditors();
+      // A call's point is told against the one before it, as ever.
+      const calls = await tree.find(call.id);
+      assert.ok(calls);
+      assert.deepEqual(
+        (await tree.getChildren(calls)).map((row) => row.type === 'file' && row.change.path),
+        ['broken.txt'],
+      );
+    } finally {
+      tree.dispose();
+      await workspaces.close();
+      workspaces.dispose();
+      await withStore((api) => api.clear('ses_ended'));
+      for (const path of ['broken.txt', 'later.txt']) remove(path);
+    }
   });
 
   it('a changed file of the list: what it changed, while the file is still so', async () => {

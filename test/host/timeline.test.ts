@@ -71,6 +71,31 @@ describe('timeline backend', () => {
     );
   });
 
+  it('tells at the end of a turn what all of it changed, and finds it by any of its files', async () => {
+    const session = { id: 'ses_whole_turn', messageId: null, messageCount: 0, title: null, parent: null };
+    const turn = { number: 1, prompt: 'p', model: null, agent: null, cost: null, tokens: null };
+    const make = (trigger: 'turn' | 'tool' | 'idle') => withStore((api) => api.create({ trigger, session, turn }));
+    write('first-edit.txt', '1\n');
+    const start = await make('turn');
+    write('first-edit.txt', '2\n');
+    await make('tool');
+    write('second-edit.txt', '1\n');
+    const end = await make('idle');
+    const details = await backend.details(project, end.id);
+    assert.deepEqual([details.previous?.id, details.wholeTurn], [start.id, true]);
+    assert.deepEqual(
+      details.changes.map(({ path, status }) => [path, status]),
+      [
+        ['first-edit.txt', 'modified'],
+        ['second-edit.txt', 'added'],
+      ],
+    );
+    assert.equal((await backend.timeline(null)).ends?.get(end.id)?.changed, 2);
+    assert.ok((await backend.find(project, { file: 'first-edit.txt' })).includes(end.id));
+    await withStore((api) => api.clear('ses_whole_turn'));
+    for (const path of ['first-edit.txt', 'second-edit.txt']) remove(path);
+  });
+
   it('finds by text and by file', async () => {
     const found = await backend.find(project, { text: 'On the timeline' });
     assert.equal(found.length, 1);
@@ -94,12 +119,12 @@ describe('timeline backend', () => {
   it('acts in the folder that it shows, whatever the editor shows', async () => {
     await showFile('README.md');
     const before = (await withStore((api) => api.list())).length;
-    assert.equal(await backend.act(second, { type: 'create', named: false }), 'done');
+    assert.equal(await backend.act(second, { type: 'create' }), 'done');
     const made = await withStore((api) => api.resolve('latest'), second);
     assert.equal((await withStore((api) => api.list())).length, before);
     assert.equal(await backend.act(second, { type: 'pin', id: made.id, pinned: true }), 'done');
     assert.equal((await withStore((api) => api.resolve(made.id), second)).pinned, true);
-    await assert.rejects(backend.act(`${second}-gone`, { type: 'create', named: false }), {
+    await assert.rejects(backend.act(`${second}-gone`, { type: 'create' }), {
       reason: 'invalid-argument',
     });
     await withStore((api) => api.remove([made.id]), second);

@@ -93,6 +93,33 @@ describe.each(generations)('the command line and a conversation on %s', (generat
     expect((await run(['create', '--message', prompt])).code).toBe(2);
   });
 
+  it('brings files, conversation and task back together, with the prompt alone, and undoes files and task at once', async () => {
+    const { session, prompt } = await twoTurns('together');
+    await answer(['task', 'set', '--title', 'Then', '--next', 'go on']);
+    await create('then', '--session', session, '--message', prompt);
+    await answer(['task', 'set', '--title', 'Now', '--note', 'came later']);
+    put('third\n');
+    type Task = { task: { title?: string; nextSteps?: string[]; notes?: string[] } };
+    const { result } = await answer<{ result: RestoreResult }>([
+      'restore',
+      'then',
+      '--scope',
+      'files,conversation,task',
+    ]);
+    expect([result.restored, read()]).toEqual([['a.txt'], 'second\n']);
+    const forked = (await server.messages(result.session?.id ?? '')).filter(({ type }) =>
+      /^(user|assistant)$/.test(type),
+    );
+    const isNote = ({ text }: { text: string }): boolean => text.startsWith('[Checkpoints]');
+    expect(forked.filter((message) => !isNote(message)).map(({ text }) => text)).toEqual(['together: first']);
+    const then = (await answer<Task>(['task', 'show'])).task;
+    expect([then.title, then.nextSteps, then.notes ?? []]).toEqual(['Then', ['go on'], []]);
+    await answer(['undo']);
+    const now = (await answer<Task>(['task', 'show'])).task;
+    expect([read(), now.title, now.notes]).toEqual(['third\n', 'Now', ['came later']]);
+    expect(await sessions()).toContain(result.session?.id);
+  });
+
   it('forks exactly what belongs to the checkpoint, together with the files, and undoes the files', async () => {
     const { session, checkpoint } = await twoTurns('fork');
     const before = await server.messages(session);

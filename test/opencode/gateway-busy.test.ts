@@ -1,8 +1,10 @@
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { anchorNow, anchorThrough, counted } from '../../src/core/anchors';
 import { GatewayConversation } from '../../src/core/conversation';
 import type { Checkpoint, SessionAnchor } from '../../src/core/model';
 import { isNote, type SessionGateway } from '../../src/core/sessions';
+import { openWorkspace } from '../../src/git/open';
 import { startOpenCode, until, type OpenCode } from '../rig/opencode';
 import { call, shell } from '../rig/script';
 import { Records } from '../unit/records';
@@ -47,6 +49,12 @@ describe.each(generations)('two servers of %s on one database', (generation) => 
     expect(await talk.plan(point)).toMatchObject({ session, messageCount: 1, currentCount: 1, unfinished: true });
     await expect(talk.refuseBusy(point)).resolves.toBeUndefined();
     const { id } = await talk.fork(point, null);
+    // Who restores without having looked at a plan is told by the result.
+    const home = join(first.home, 'data', 'opencode-checkpoints');
+    const workspace = await openWorkspace({ directory: first.workspace, home, conversation: () => talk });
+    const made = await workspace.create({ session: point.session });
+    expect(await workspace.restore(made.id, { scope: ['conversation'] })).toMatchObject({ unfinished: true });
+    await workspace.close();
     expect(counted(await far.messages(id)).filter((message) => !isNote(message))).toHaveLength(1);
     // The server that works on it refuses, and both see the same sessions.
     const here = new GatewayConversation(first.workspace, () => Promise.resolve(near));

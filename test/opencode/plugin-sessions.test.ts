@@ -93,6 +93,8 @@ describe.each(generations)('several at work on OpenCode %s', (generation) => {
       60_000,
       () => 'the second prompt never ran',
     );
+    // What it finds at its end would else be the next test's.
+    await server.idle(session);
     const points = await rig.list(session);
     const inner = points.filter(({ metadata }) => metadata['subagent'] !== undefined);
     // The prompt and the write came before the step that delegates.
@@ -105,15 +107,17 @@ describe.each(generations)('several at work on OpenCode %s', (generation) => {
   it("keeps a turn apart from the one that OpenCode's own undo took back", async () => {
     const { server } = rig;
     const session = await server.createSession('Taken back');
-    await server.turn(session, 'turn one', [{ tools: [write('one.txt', '1\n')] }, { text: 'One.' }]);
+    // Of this try alone: what is there already would be no change.
+    const file = (name: string): string => `${session}/${name}.txt`;
+    await server.turn(session, 'turn one', [{ tools: [write(file('one'), '1\n')] }, { text: 'One.' }]);
     await rig.eventually(session, (all) => all.at(-1)?.trigger === 'idle', 'the first idle point');
-    const second = await server.turn(session, 'turn two', [{ tools: [write('two.txt', '2\n')] }, { text: 'Two.' }]);
+    const second = await server.turn(session, 'turn two', [{ tools: [write(file('two'), '2\n')] }, { text: 'Two.' }]);
     await rig.eventually(session, (all) => all.length === 4, 'the second idle point');
     if (generation === 'v1') await server.call('POST', `/session/${session}/revert`, { messageID: second });
     else await server.call('POST', `/api/session/${session}/revert/stage`, { messageID: second, files: true });
     const third = await server.turn(session, 'turn three', [
-      { tools: [write('three.txt', '3\n')] },
-      { tools: [write('three.txt', '4\n')] },
+      { tools: [write(file('three'), '3\n')] },
+      { tools: [write(file('three'), '4\n')] },
       { text: 'Three.' },
     ]);
     const points = await rig.eventually(session, (all) => all.length === 7, 'the third idle point');
@@ -128,6 +132,6 @@ describe.each(generations)('several at work on OpenCode %s', (generation) => {
     ]);
     expect(points.slice(2).map(({ turn }) => turn?.messageId)).toEqual([second, second, third, third, third]);
     const { deleted, restored } = await rig.open((workspace) => workspace.revertTurn(points.at(-1)?.id ?? ''));
-    expect([deleted, restored]).toEqual([['three.txt'], []]);
+    expect([deleted, restored]).toEqual([[file('three')], []]);
   });
 });

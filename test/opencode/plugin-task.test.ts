@@ -35,6 +35,21 @@ describe.each(generations)('the memory of the task on OpenCode %s', (generation)
     expect(await state()).toMatchObject({ version: 2, task: { title: 'Auto-synthesized checkpoint' } });
   });
 
+  it('names what it had to cut, though OpenCode cuts the end of a long answer off', async () => {
+    const { server } = rig;
+    const session = await server.createSession('Long');
+    await server.turn(session, 'save a book', [
+      {
+        tools: [call('checkpoint_save', { title: 'Book', objective: 'o'.repeat(60_000), summary: 's'.repeat(20_000) })],
+      },
+      { text: 'ok' },
+    ]);
+    expect(rig.answers()[0]).toContain('truncated');
+    expect(rig.answers()[0]).toContain('objective was cut from 60000 to 50000.');
+    expect(rig.answers()[0]).toContain('summary was cut from 20000 to 10000.');
+    await server.turn(session, 'forget the book', [{ tools: [call('checkpoint_clear')] }, { text: 'ok' }]);
+  });
+
   it('puts the state into the summary, once as long as it does not change', async () => {
     const { server } = rig;
     const session = await server.createSession('With state');

@@ -74,6 +74,11 @@ describe('references', () => {
     expect(error.message).toMatch(message);
   });
 
+  it('says what is missing, and leaves the way out to who speaks', () => {
+    expect(failure('nope', all).message).toBe('No checkpoint is named "nope".');
+    expect(failure('cp_zzzzzzzz', all).message).toBe('No checkpoint has the id cp_zzzzzzzz.');
+  });
+
   it('counts only what people and agents made and turns as latest', () => {
     for (const trigger of triggers) {
       const one = timeline([trigger]);

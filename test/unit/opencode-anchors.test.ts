@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { anchorBefore, anchorInFork, anchorNow, anchorThrough, counted, forkPoint } from '../../src/core/anchors';
+import { originKey } from '../../src/core/lineage';
 import type { SessionMessage } from '../../src/core/sessions';
 import { conversation, info } from './session-samples';
 
@@ -45,6 +46,10 @@ describe('anchors', () => {
     expect(anchorNow(info('b', { parentId: 'p' }), []).parent).toBe('p');
     const fork = { session: 'o', boundary: 'before' as const, messageId: 'm' };
     expect(anchorNow(info('b', { fork }), []).parent).toBe('o');
+    // OpenCode 1 has nothing but what we wrote there; a fork of that fork has a copy of it, which is not about itself.
+    const metadata = { [originKey]: { self: 'b', session: 'o', message: 'm', count: 2, checkpoint: null } };
+    expect(anchorNow(info('b', { metadata }), []).parent).toBe('o');
+    expect(anchorNow(info('c', { metadata }), []).parent).toBeNull();
   });
 });
 

@@ -7,7 +7,15 @@ import { SessionTracker } from '../../src/plugin/tracker';
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
 
-const info = { id: 'ses_1', title: 'One', parentId: null, fork: null, model: null, agent: null } as SessionInfo;
+const info = {
+  id: 'ses_1',
+  title: 'One',
+  parentId: null,
+  fork: null,
+  metadata: {},
+  model: null,
+  agent: null,
+} as SessionInfo;
 
 function message(id: string, role: 'user' | 'assistant', more: Partial<SessionMessage> = {}): SessionMessage {
   return {

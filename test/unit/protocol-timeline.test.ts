@@ -186,7 +186,7 @@ describe('requests', () => {
     [{ type: 'pin', id, pinned: true }],
     [{ type: 'delete', ids: [id] }],
     [{ type: 'openSession', session: 's' }],
-    [{ type: 'create', named: false }],
+    [{ type: 'create' }],
     [{ type: 'notice', action: 'installPlugin' }],
     [{ type: 'openFolder' }],
   ])('lets pass %j', (action) => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import names from '../../package.nls.json';
 import type { TimelineRow } from '../../src/protocol/timeline';
 import { keyIntent, keyName } from '../../webview/timeline/model/keys';
 import { compareInOrder, menuFor, menuOf } from '../../webview/timeline/model/menu';
@@ -119,7 +120,7 @@ describe('menu', () => {
 
   it('offers only what a checkpoint can do', () => {
     const bare = labels(row('1'));
-    expect(bare).toContain('Restore…');
+    expect(bare).toContain('Restore Checkpoint…');
     expect(bare).not.toContain('Fork Session Here');
     expect(bare).not.toContain('Open Session');
     expect(bare).not.toContain('Revert This Turn');
@@ -127,10 +128,17 @@ describe('menu', () => {
     expect(full).toEqual(expect.arrayContaining(['Fork Session Here', 'Open Session', 'Revert This Turn', 'Unpin']));
   });
 
+  it('calls what the palette has, too, by its name there', () => {
+    const full = labels(row('1', { session: 's', turn: 1, facets: 'fc' }), [row('2')]);
+    const known = new Set(Object.values(names));
+    const timelineOnly = ['Compare with “row 2”', 'Mark to Compare', 'Show in Checkpoints Tree'];
+    expect(full.filter((label) => !known.has(label)).sort()).toEqual(timelineOnly);
+  });
+
   it('compares nothing with what holds no files', () => {
     const bookmark = labels(row('1', { session: 's', turn: 1, trigger: 'import', facets: 'c' }), [row('2')]);
     expect(bookmark.filter((label) => /compare|changes|mark/i.test(label))).toEqual([]);
-    expect(bookmark).toEqual(expect.arrayContaining(['Restore…', 'Fork Session Here', 'Rename…']));
+    expect(bookmark).toEqual(expect.arrayContaining(['Restore Checkpoint…', 'Fork Session Here', 'Rename…']));
   });
 
   it('of folded tool calls is about their turn', () => {

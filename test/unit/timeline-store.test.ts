@@ -273,7 +273,7 @@ describe('timeline store', () => {
   it('says when an action failed, and is not busy afterwards', async () => {
     const { store, backend } = await start();
     backend.fail = new Error('not now');
-    const done = store.act({ type: 'create', named: false });
+    const done = store.act({ type: 'create' });
     expect(store.acting).toBe(1);
     await idle();
     await done;

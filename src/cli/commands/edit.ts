@@ -57,9 +57,9 @@ export function registerEditCommands(program: Command, select: Select): void {
     examples: ['opencode-checkpoints delete latest --yes', 'opencode-checkpoints delete cp_01jabcdef cp_01jabcxyz'],
     run: async (invocation, references) => {
       const workspace = await invocation.open();
-      const targets = new Map<CheckpointId, Checkpoint>();
+      const targets = new Map<CheckpointId, Pick<Checkpoint, 'id' | 'title'>>();
       for (const reference of references) {
-        const found = await workspace.resolve(reference);
+        const found = await workspace.deletable(reference);
         targets.set(found.id, found);
       }
       const [first] = targets.values();

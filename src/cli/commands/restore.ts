@@ -129,7 +129,11 @@ async function confirmMassDeletion(invocation: Invocation, count: number): Promi
   throw new CheckpointsError('cancelled', 'Nothing was changed');
 }
 
-const partNames = { asking: 'Asking OpenCode…', conversation: 'Making the new session…' } as const;
+const partNames = {
+  asking: 'Asking OpenCode…',
+  safety: 'Making the safety checkpoint…',
+  conversation: 'Making the new session…',
+} as const;
 
 /** At a terminal a refused mass deletion becomes a question of its own, which `--yes` does not answer; elsewhere it stays refused. */
 async function withMassDeletion(

@@ -1,15 +1,8 @@
+import { changeLetters } from '../../core/change-letters';
 import type { Change } from '../../core/model';
 import type { Output } from '../output';
 import type { Style } from '../style';
 import { visible } from '../visible';
-
-const letters: Record<Change['status'], string> = {
-  added: 'A',
-  modified: 'M',
-  deleted: 'D',
-  typechange: 'T',
-  renamed: 'R',
-};
 
 export async function changeTable(changes: Change[], output: Output): Promise<string> {
   const { table } = await import('../table');
@@ -25,7 +18,7 @@ export async function changeTable(changes: Change[], output: Output): Promise<st
       { header: 'PATH' },
     ],
     changes.map((change) => [
-      letters[change.status],
+      changeLetters[change.status],
       change.damaged ? 'damaged' : change.binary ? 'binary' : `+${change.additions} -${change.deletions}`,
       change.from === undefined ? change.path : `${change.from} -> ${change.path}`,
     ]),

@@ -29,10 +29,7 @@ export function planView(plan: RestorePlan, output: Output): string {
     lines.push(
       `conversation: a fork of ${plan.conversation.session} with ${plural(plan.conversation.messageCount, 'message')}\n`,
     );
-  if (plan.conversation?.unfinished)
-    lines.push(
-      `${style.yellow('unfinished')}: its last answer is left out; another OpenCode may be writing it, or one stopped half way\n`,
-    );
+  if (plan.conversation?.unfinished) lines.push(unfinishedLine(output));
   if (plan.task !== undefined)
     lines.push(plan.task === null ? 'task: cleared\n' : `task: ${visible(plan.task.title ?? 'untitled')}\n`);
   const count = (action: PlanAction): number => plan.entries.filter((entry) => entry.action === action).length;
@@ -49,6 +46,10 @@ export function planView(plan: RestorePlan, output: Output): string {
     );
   return lines.join('');
 }
+
+/** Two servers can share a database, and neither knows what the other does. */
+const unfinishedLine = ({ style }: Output): string =>
+  `${style.yellow('unfinished')}: its last answer is left out; another OpenCode may be writing it, or one stopped half way\n`;
 
 const indented = (text: string): string =>
   text
@@ -78,6 +79,7 @@ export function resultView(result: RestoreResult, output: Output, back: 'undo' |
     lines.push(
       `${style.yellow('server')}  OpenCode runs, but did not answer: whether an agent is at work here is not known.\n`,
     );
+  if (result.unfinished) lines.push(unfinishedLine(output));
   if (result.prompt !== undefined)
     lines.push(`prompt  taken back, to be edited and sent again:\n${indented(result.prompt)}\n`);
   if (result.fork) lines.push(`session  ${result.fork.id} of the restore stays\n`);

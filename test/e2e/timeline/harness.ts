@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import type { Change, Checkpoint, CheckpointId } from '../../../src/core/model';
 import { connectTimeline, type TimelineBackend, type TimelineConnection } from '../../../src/protocol/connect';
+import { turnEnds, turnStart } from '../../../src/core/turn-ends';
 import type { KnownSession } from '../../../src/protocol/rows';
 import type { FindQuery, Notice, TimelineAction, WorkspaceRef } from '../../../src/protocol/timeline';
 import { timelineCsp, timelineHtml } from '../../../src/protocol/timeline-html';
@@ -151,6 +152,21 @@ export class OpenPage {
   }
 }
 
+/** Several steps with a file as one change: what it became, and the lines of all. */
+const together = (steps: readonly Change[]): Change[] => {
+  const byPath = new Map<string, Change>();
+  for (const step of steps) {
+    const known = byPath.get(step.path);
+    byPath.set(step.path, {
+      ...step,
+      status: known?.status === 'added' ? 'added' : step.status,
+      additions: step.additions + (known?.additions ?? 0),
+      deletions: step.deletions + (known?.deletions ?? 0),
+    });
+  }
+  return [...byPath.values()];
+};
+
 /** A host that answers from records in memory and notes what it is asked to do. */
 export class FixtureBackend implements TimelineBackend {
   readonly actions: TimelineAction[] = [];
@@ -176,7 +192,8 @@ export class FixtureBackend implements TimelineBackend {
     await this.gate;
     if (this.fail) throw this.fail;
     const { workspaces, workspace, checkpoints, sessions, operation, notices } = this;
-    return { workspaces, workspace, checkpoints, sessions, operation, notices };
+    const ends = turnEnds(checkpoints);
+    return { workspaces, workspace, checkpoints, ends, sessions, operation, notices };
   }
 
   async details(_workspace: string | null, id: CheckpointId): Promise<Awaited<ReturnType<TimelineBackend['details']>>> {
@@ -184,8 +201,25 @@ export class FixtureBackend implements TimelineBackend {
     const index = this.checkpoints.findIndex((checkpoint) => checkpoint.id === id);
     const checkpoint = this.checkpoints[index];
     if (!checkpoint) throw Object.assign(new Error(`There is no ${id}.`), { reason: 'unknown-reference' });
-    const previous = this.checkpoints[index - 1] ?? null;
-    return { checkpoint, changes: this.changes.get(id) ?? [], previous };
+    const start = turnStart(checkpoint, this.checkpoints);
+    const previous = start ?? this.checkpoints[index - 1] ?? null;
+    const since = start === undefined ? index : this.checkpoints.indexOf(start) + 1;
+    const steps = this.checkpoints.slice(since, index + 1).flatMap((point) => this.changes.get(point.id) ?? []);
+    return {
+      checkpoint,
+      changes: together(steps),
+      previous,
+      wholeTurn: start !== undefined,
+      turn: this.turnBehind(checkpoint),
+    };
+  }
+
+  private turnBehind(start: Checkpoint): { changes: Change[]; end: string } | null {
+    const ended = [...turnEnds(this.checkpoints)].find(([, { first }]) => first.id === start.id);
+    if (!ended) return null;
+    const [end] = ended;
+    const within = this.checkpoints.filter(({ id }) => id > start.id && id <= end);
+    return { changes: together(within.flatMap(({ id }) => this.changes.get(id) ?? [])), end };
   }
 
   async find(_workspace: string | null, { text, file }: FindQuery): Promise<CheckpointId[]> {

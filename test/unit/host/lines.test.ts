@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type * as vscode from 'vscode';
-import { hunksBetween, hunksInSelection, splitLines, type Hunk, type Span } from '../../../src/host/hunks';
+import { carriedOver, hunksBetween, hunksInSelection, splitLines, type Hunk, type Span } from '../../../src/host/hunks';
 import { editOf, hunkOf, type LineChange, type LineEdit } from '../../../src/host/line-edit';
 import { lastLine, selectedSide } from '../../../src/host/selected-lines';
 
@@ -33,6 +33,22 @@ describe('hunks', () => {
     ],
   ])('%s -> %s', (then, now, expected) => {
     expect(hunksBetween(letters(then), letters(now))).toEqual(expected);
+  });
+
+  it.each<[string, string, string, Span[] | undefined]>([
+    ['abcdef', 'abXdef', 'abXdef', [[2, 3]]],
+    ['abcdef', 'abXdef', '12abXdef', [[4, 5]]],
+    ['abcdef', 'abXdef', 'bXdef', [[1, 2]]],
+    ['abcdef', 'abXdef', 'abXdeY', [[2, 3]]],
+    ['abcdef', 'abdef', '1abdef', [[3, 3]]],
+    ['abcdef', 'abXdef', 'abYdef', undefined],
+    ['abcdef', 'abXdef', 'aYXdef', undefined],
+    ['abcdef', 'abXdef', 'abcdef', undefined],
+    ['abcdef', 'abdef', 'abYdef', undefined],
+  ])('of %s -> %s in what became %s', (then, after, now, expected) => {
+    const hunks = hunksOf(letters(then), letters(after));
+    const carried = carriedOver(hunks, hunksOf(letters(after), letters(now)));
+    expect(carried?.map((hunk) => hunk.now)).toEqual(expected);
   });
 
   it('do not mind the line ends, but for the last one', () => {

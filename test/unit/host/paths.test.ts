@@ -3,7 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { filesBelow, pathTree, type PathFolder } from '../../../src/host/file-tree';
 import { pathMatcher } from '../../../src/host/path-match';
 import { relativePath } from '../../../src/host/relative-path';
-import { parseQuery } from '../../../src/host/search-query';
+import { matcherOf, parseQuery } from '../../../src/host/search-query';
+import { record } from './record';
 
 describe('pathTree', () => {
   const shape = (folder: PathFolder<string>): unknown => ({
@@ -43,6 +44,7 @@ describe('parseQuery', () => {
     ['before:2026-01-31', { until: new Date(new Date(2026, 0, 31).getTime() - 1).toISOString() }],
     ['after:2026-01-31', { since: new Date(2026, 0, 31).toISOString() }],
     ['session:ses_1', { session: 'ses_1' }],
+    ['is:pinned is:na', { is: ['pinned', 'named'] }],
     ['"trigger: happy"', { search: 'trigger: happy' }],
     ['note:this', { search: 'note:this' }],
   ])('%s', (text, expected) => {
@@ -50,11 +52,31 @@ describe('parseQuery', () => {
   });
 
   it('names filters it does not understand', () => {
-    expect(parseQuery('trigger:nope since:whenever ok', now)).toEqual({
+    expect(parseQuery('trigger:nope since:whenever is:lost ok', now)).toEqual({
       search: 'ok',
-      unknown: ['trigger:nope', 'since:whenever'],
+      unknown: ['trigger:nope', 'since:whenever', 'is:lost'],
     });
   });
+});
+
+describe('matcherOf', () => {
+  const login = { id: 'ses_1', messageId: null, messageCount: 0, title: 'Login with cookies', parent: null };
+  const found = record('cp_1', { pinned: true, session: login });
+  const bare = record('cp_2', { name: 'mine' });
+  const fits = (text: string): boolean[] => {
+    const matcher = matcherOf(parseQuery(text, 0));
+    return [found, bare].map((checkpoint) => matcher?.(checkpoint) ?? true);
+  };
+
+  it.each([
+    ['words only', [true, true]],
+    ['is:pinned', [true, false]],
+    ['is:named', [false, true]],
+    ['is:pinned is:named', [false, false]],
+    ['session:cookies', [true, false]],
+    ['session:ses_1', [true, false]],
+    ['session:none', [false, true]],
+  ])('%s', (text, expected) => expect(fits(text)).toEqual(expected));
 });
 
 describe('pathMatcher', () => {

@@ -5,11 +5,11 @@ import {
   countsInWords,
   fetchedStay,
   headAndRest,
+  withoutIcons,
   lineCounts,
   money,
   shortTitle,
   triggerIcons,
-  triggerNames,
 } from '../../../src/host/labels';
 import { relativeTime, shortAge } from '../../../src/host/relative-time';
 import {
@@ -23,7 +23,7 @@ import {
 } from '../../../src/host/restore-text';
 import { triggers } from '../../../src/core/model';
 import { money as inTimeline } from '../../../webview/timeline/model/texts';
-import { triggerLabel } from '../../../webview/timeline/model/triggers';
+import { triggerLabel } from '../../../src/protocol/trigger-names';
 import { record } from './record';
 
 const at = Date.parse('2026-03-10T12:00:00.000Z');
@@ -54,8 +54,7 @@ describe('words for checkpoints', () => {
   it('has an icon and a name for every trigger', () => {
     for (const trigger of triggers) {
       expect(triggerIcons[trigger]).toMatch(/^[a-z-]+$/);
-      // The list and the timeline are one product.
-      expect(triggerNames[trigger]).toBe(triggerLabel(trigger));
+      expect(triggerLabel(trigger)).toMatch(/^[A-Z][a-z ]+$/);
     }
   });
 
@@ -97,6 +96,15 @@ const plan = (more: Partial<RestorePlan>): RestorePlan => ({
   massDelete: false,
   fileCount: 10,
   ...more,
+});
+
+describe('somebody’s text in a label', () => {
+  it.each([
+    ['fix $(pwd) in $(sync~spin)', 'fix \\$(pwd) in \\$(sync~spin)'],
+    ['costs $5 (net)', 'costs $5 (net)'],
+  ])('%s has no icons', (text, label) => {
+    expect(withoutIcons(text)).toBe(label);
+  });
 });
 
 describe('a prompt in a row', () => {
@@ -219,6 +227,10 @@ describe('the result of a restore', () => {
 
   it('is never a bare success', () => {
     expect(resultText('Restored', result({ deleted: ['b'] }))).toBe('Restored: 1 file deleted.');
+    const many = Array.from({ length: 1200 }, (_, index) => `f${index}`);
+    expect(resultText('Restored', result({ restored: many, deleted: many }))).toBe(
+      'Restored: 1,200 files written, 1,200 deleted.',
+    );
     expect(resultText('Restored', result({}), ['files', 'task'])).toBe('Restored: task state brought back.');
     expect(resultText('Restored', result({}))).toBe('Restored: nothing had to be changed.');
     expect(resultText('Undone', result({ restored: ['a'], fork: { id: 'ses_1' } }))).toBe(

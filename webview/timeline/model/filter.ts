@@ -1,7 +1,8 @@
 import type { Trigger } from '../../../src/core/model';
 import type { FindQuery, TimelineRow, TimelineSession } from '../../../src/protocol/timeline';
+import { isIt, isValueOf, isValues, type IsValue } from '../../../src/protocol/is-words';
 import { parseMoment, parseUntil } from '../../../src/protocol/moments';
-import { triggers } from './triggers';
+import { triggers } from '../../../src/protocol/trigger-names';
 
 /**
  * The filter field's language: words (all must match), "quoted words", and `key:value` with an optional `-` in front.
@@ -11,9 +12,6 @@ export const suggestedKeys = ['trigger', 'session', 'file', 'before', 'after', '
 /** Also the words of the command Search. */
 export const filterKeys = [...suggestedKeys, 'since', 'until'] as const;
 export type FilterKey = (typeof filterKeys)[number];
-
-export const isValues = ['pinned', 'named', 'fetched', 'partial'] as const;
-export type IsValue = (typeof isValues)[number];
 
 export type Term = { not: boolean } & (
   | { kind: 'text'; text: string }
@@ -69,7 +67,7 @@ function keyed(key: FilterKey, value: string, not: boolean, now: number): Term |
       return found.length > 0 ? { not, kind: key, triggers: found } : `There is no trigger “${value}”.`;
     }
     case 'is': {
-      const found = isValues.find((candidate) => candidate.startsWith(value.toLowerCase()));
+      const found = isValueOf(value);
       return found ? { not, kind: key, value: found } : `“is:” takes ${isValues.join(', ')}.`;
     }
     case 'before':
@@ -122,11 +120,6 @@ function matchesTerm(term: Term, row: TimelineRow, { sessions, found }: MatchCon
     case 'is':
       return isIt(term.value, row);
   }
-}
-
-function isIt(value: IsValue, row: TimelineRow): boolean {
-  if (value === 'fetched') return row.origin !== undefined;
-  return row[value] === true;
 }
 
 function sessionMatches(text: string, row: TimelineRow, sessions: ReadonlyMap<string, TimelineSession>): boolean {

@@ -53,7 +53,7 @@ export function menuFor(row: TimelineRow, marks: readonly TimelineRow[]): MenuEn
   const marked = marks.some((mark) => mark.id === id);
   const conversation = row.facets.includes(facetLetters.conversation);
   return [
-    item('Restore…', 'discard', { type: 'restore', id }),
+    item('Restore Checkpoint…', 'discard', { type: 'restore', id }),
     ...(row.turn === undefined ? [] : [item('Revert This Turn', 'reply', { type: 'revertTurn', id })]),
     ...(conversation ? [item('Fork Session Here', 'repo-forked', { type: 'fork', id })] : []),
     separator,
@@ -68,7 +68,7 @@ export function menuFor(row: TimelineRow, marks: readonly TimelineRow[]): MenuEn
     item('Show in Checkpoints Tree', 'list-tree', { type: 'reveal', id }),
     item('Copy Id', 'copy', { type: 'copyId', id }, 'Ctrl+C'),
     separator,
-    item('Delete…', 'trash', { type: 'delete', ids: [id] }, 'Delete'),
+    item('Delete', 'trash', { type: 'delete', ids: [id] }, 'Delete'),
   ];
 }
 

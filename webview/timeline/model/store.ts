@@ -355,10 +355,12 @@ export class TimelineStore {
     this.#onChange();
   }
 
-  /** Also when what they are compared with was deleted. */
+  /** Also when what they are compared with was deleted, and while a turn may have ended since. */
   #detailsAreOld(): boolean {
-    const { previous = null } = this.details ?? {};
-    return this.details === null || (previous !== null && !this.data.byId.has(previous));
+    if (this.details === null) return true;
+    const { previous, turn, checkpoint } = this.details;
+    if (turn === null && checkpoint.trigger === 'turn') return true;
+    return [previous, turn?.end ?? null].some((id) => id !== null && !this.data.byId.has(id));
   }
 
   retryDetails(): void {

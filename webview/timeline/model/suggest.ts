@@ -1,7 +1,8 @@
 import type { Trigger } from '../../../src/core/model';
+import { isValues } from '../../../src/protocol/is-words';
 import type { TimelineSession } from '../../../src/protocol/timeline';
-import { filterKeys, isValues, suggestedKeys, tokenize, type FilterKey } from './filter';
-import { triggerLabel, triggers } from './triggers';
+import { filterKeys, suggestedKeys, tokenize, type FilterKey } from './filter';
+import { triggerLabel, triggers } from '../../../src/protocol/trigger-names';
 
 /** One line of the type-ahead list: what it is, and what the field holds once it is taken. */
 export interface Suggestion {

@@ -2,7 +2,7 @@ import type { TaskStatus } from '../../../src/core/model';
 import type { SessionState, TimelineRow } from '../../../src/protocol/timeline';
 import type { LaneItem } from './layout';
 import type { RowData } from './view-data';
-import { triggerLabel } from './triggers';
+import { triggerLabel } from '../../../src/protocol/trigger-names';
 import type { TimeFormat } from './dates';
 
 export const statusLabel: Record<TaskStatus, string> = {
@@ -53,6 +53,7 @@ export const stateText: Record<SessionState, string> = {
 export const nothingYet = 'no checkpoint of its own yet';
 
 export function changedFiles(row: TimelineRow): string {
+  if (row.turnFiles !== undefined) return `${plural(row.turnFiles, 'file')} changed in this turn`;
   if (!row.changes) return 'no files changed';
   const [added, modified, deleted] = row.changes;
   const parts = [

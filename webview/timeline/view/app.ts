@@ -191,7 +191,7 @@ export class CheckpointsTimeline extends LitElement {
           : nothing
       }
       <timeline-filter .store=${store} .change=${this.change} .onLeave=${this.focusList}></timeline-filter>
-      ${button('add', 'Create Checkpoint', () => this.act({ type: 'create', named: true }))}
+      ${button('add', 'Create Checkpoint', () => this.act({ type: 'create' }))}
       ${button('refresh', 'Refresh', () => void store.load(), true)}
       ${button('question', 'Legend and Keys', () => this.toggleHelp())}
       ${

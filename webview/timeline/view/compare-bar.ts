@@ -18,7 +18,7 @@ export function compareBar(store: TimelineStore, onCompare: () => void): Templat
       ${b ? side('B', b.title) : html`<span class="compare-hint">${keyName('Ctrl+click', isMac)} or Space marks the second</span>`}
     </div>
     ${b ? html`<vscode-button @click=${onCompare}>Compare A with B</vscode-button>` : nothing}
-    <button class="icon-button" aria-label="Clear marks" title="Clear (Escape)" @click=${() => store.clearMarks()}>
+    <button class="icon-button" aria-label="Clear Marks" title="Clear (Escape)" @click=${() => store.clearMarks()}>
       <span class="codicon codicon-close"></span>
     </button>
   </div>`;

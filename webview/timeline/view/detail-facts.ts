@@ -4,7 +4,7 @@ import type { TimelineAction, TimelineDetails } from '../../../src/protocol/time
 import { count, money, plural, short, statusLabel } from '../model/texts';
 
 /** The four facets, also the ones that are missing: one sees at once what can come back. */
-export function facets({ checkpoint, previous, totals }: TimelineDetails): TemplateResult {
+export function facets({ checkpoint, previous, totals, wholeTurn }: TimelineDetails): TemplateResult {
   const { files, session, task, git } = checkpoint;
   const facet = (icon: string, name: string, value: string | null, missing: string): TemplateResult =>
     html`<li class="facet ${value === null ? 'missing' : ''}">
@@ -12,7 +12,7 @@ export function facets({ checkpoint, previous, totals }: TimelineDetails): Templ
       <span class="facet-name">${name}</span>
       <span class="facet-value">${value ?? missing}</span>
     </li>`;
-  const changed = files.added + files.modified + files.deleted;
+  const changed = wholeTurn ? totals.files : files.added + files.modified + files.deleted;
   const content =
     previous === null ? plural(totals.files, 'file') : changed > 0 ? `${count(changed)} changed` : 'unchanged';
   const commit = git?.commit?.slice(0, 7);
@@ -121,7 +121,7 @@ export function warnings({ files, origin }: Checkpoint): TemplateResult {
 export function idLine(id: string, act: (action: TimelineAction) => void): TemplateResult {
   return html`<p class="id-line">
     <code>${id}</code>
-    <button class="icon-button" title="Copy id" aria-label="Copy id" @click=${() => act({ type: 'copyId', id })}>
+    <button class="icon-button" title="Copy Id" aria-label="Copy Id" @click=${() => act({ type: 'copyId', id })}>
       <span class="codicon codicon-copy"></span>
     </button>
   </p>`;

@@ -25,7 +25,7 @@ export function sessionDetail(item: SessionItem, context: Context): TemplateResu
         <span class="codicon codicon-repo-forked" aria-hidden="true"></span>
         <span>${origin === null ? 'Fork' : `Fork of ${sessionTitle(origin, data)}`}</span>
         <span class="spring"></span>
-        <button class="icon-button" title="Close details" aria-label="Close details" @click=${onClose}>
+        <button class="icon-button" title="Close Details" aria-label="Close Details" @click=${onClose}>
           <span class="codicon codicon-close"></span>
         </button>
       </div>

@@ -8,7 +8,7 @@ import type { FoldItem } from '../model/layout';
 import { hasFiles } from '../model/menu';
 import type { TimelineStore } from '../model/store';
 import { plural, sessionIcon, sessionTitle, stateText } from '../model/texts';
-import { triggerLabel } from '../model/triggers';
+import { triggerLabel } from '../../../src/protocol/trigger-names';
 import { causeBlock, facets, idLine, promptBlock, warnings } from './detail-facts';
 import { filesSection } from './detail-files';
 import { sessionDetail } from './detail-session';
@@ -97,14 +97,14 @@ export class TimelineDetail extends LitElement {
         ${button('edit', 'Rename…', act({ type: 'rename', id }))}
         <button
           class="icon-button"
-          title="More actions"
-          aria-label="More actions"
+          title="More Actions"
+          aria-label="More Actions"
           aria-haspopup="menu"
           @click=${(event: Event) => this.openMenu(event, row)}
         >
           <span class="codicon codicon-ellipsis"></span>
         </button>
-        ${button('close', 'Close details', () => this.onClose())}
+        ${button('close', 'Close Details', () => this.onClose())}
       </div>
       <h2 class=${row.named ? 'named' : ''}>${checkpoint?.title ?? row.title}</h2>
       <p class="detail-when">
@@ -117,8 +117,8 @@ export class TimelineDetail extends LitElement {
             ? nothing
             : html`<button
                 class="chip session ${toneClass(tone)} ${state === 'deleted' ? 'gone' : ''}"
-                title=${state === 'deleted' ? `Session: ${stateText.deleted}` : 'Open session'}
-                aria-label="Open session: ${sessionTitle(session, store.data)}"
+                title=${state === 'deleted' ? `Session: ${stateText.deleted}` : 'Open Session'}
+                aria-label="Open Session: ${sessionTitle(session, store.data)}"
                 @click=${act({ type: 'openSession', session })}
               >
                 <span class="codicon codicon-${sessionIcon(session, store.data)}" aria-hidden="true"></span
@@ -132,7 +132,7 @@ export class TimelineDetail extends LitElement {
           hasFiles(row)
             ? html`<vscode-button
                 secondary
-                title="Compare with working files"
+                title="Compare with Working Files"
                 @click=${act({ type: 'compareWorking', id })}
                 >Compare</vscode-button
               >`
@@ -140,7 +140,7 @@ export class TimelineDetail extends LitElement {
         }
         ${
           row.facets.includes('c')
-            ? html`<vscode-button secondary title="Fork the session here" @click=${act({ type: 'fork', id })}
+            ? html`<vscode-button secondary title="Fork Session Here" @click=${act({ type: 'fork', id })}
                 >Fork</vscode-button
               >`
             : nothing
@@ -168,7 +168,7 @@ export class TimelineDetail extends LitElement {
     return html`<header class="detail-head">
         <div class="detail-kind">
           <span>One turn</span><span class="spring"></span>
-          <button class="icon-button" title="Close details" aria-label="Close details" @click=${() => this.onClose()}>
+          <button class="icon-button" title="Close Details" aria-label="Close Details" @click=${() => this.onClose()}>
             <span class="codicon codicon-close"></span>
           </button>
         </div>

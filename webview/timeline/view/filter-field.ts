@@ -80,7 +80,7 @@ export class TimelineFilter extends LitElement {
       ${
         page.filter === ''
           ? nothing
-          : html`<button class="icon-button" aria-label="Clear filter" title="Clear (Escape)" @click=${this.clear}>
+          : html`<button class="icon-button" aria-label="Clear Filter" title="Clear (Escape)" @click=${this.clear}>
               <span class="codicon codicon-close"></span>
             </button>`
       }

@@ -1,6 +1,6 @@
 import { html, type TemplateResult } from 'lit';
 import { keyHelp, keyName } from '../model/keys';
-import { triggerLabel, triggers } from '../model/triggers';
+import { triggerLabel, triggers } from '../../../src/protocol/trigger-names';
 import { isMac } from './platform';
 import { pointIcon } from './points';
 
@@ -9,10 +9,10 @@ export function helpPanel(onClose: () => void): TemplateResult {
   const onKey = (event: KeyboardEvent): void => {
     if (event.key === 'Escape') onClose();
   };
-  return html`<div class="help" role="dialog" aria-label="Legend and keys" tabindex="-1" @keydown=${onKey}>
+  return html`<div class="help" role="dialog" aria-label="Legend and Keys" tabindex="-1" @keydown=${onKey}>
     <div class="help-head">
       <h2>Legend</h2>
-      <button class="icon-button" aria-label="Close legend" title="Close (Escape)" @click=${onClose}>
+      <button class="icon-button" aria-label="Close Legend" title="Close (Escape)" @click=${onClose}>
         <span class="codicon codicon-close"></span>
       </button>
     </div>

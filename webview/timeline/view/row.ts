@@ -13,6 +13,7 @@ import {
   statusIcon,
   statusLabel,
 } from '../model/texts';
+import type { TimelineRow } from '../../../src/protocol/timeline';
 import type { RowData } from '../model/view-data';
 import { toneClass } from './points';
 
@@ -146,11 +147,11 @@ function pointRow(item: PointItem, context: RowContext): TemplateResult {
               </button>`
             : nothing
         }
-        <button tabindex="-1" title="Restore…" @click=${(e: Event) => onInline(e, key, 'restore')}>
+        <button tabindex="-1" title="Restore Checkpoint…" @click=${(e: Event) => onInline(e, key, 'restore')}>
           <span class="codicon codicon-discard"></span>
         </button>
       </span>
-      ${row.changes ? fileCounts(row.changes) : nothing}
+      ${fileCounts(row)}
       <span class="time">${time.clock(row.t)}</span>
     </span>
   </div>`;
@@ -169,7 +170,11 @@ function headLabel(item: LaneItem, { data }: RowContext): TemplateResult | typeo
   </span>`;
 }
 
-function fileCounts([added, modified, deleted]: [number, number, number]): TemplateResult {
+function fileCounts({ changes, turnFiles }: TimelineRow): TemplateResult | typeof nothing {
+  if (turnFiles !== undefined)
+    return html`<span class="counts"><span class="in-all">${plural(turnFiles, 'file')}</span></span>`;
+  if (!changes) return nothing;
+  const [added, modified, deleted] = changes;
   return html`<span class="counts">
     ${added > 0 ? html`<span class="added">+${count(added)}</span>` : nothing}
     ${modified > 0 ? html`<span class="modified">~${count(modified)}</span>` : nothing}

@@ -66,7 +66,7 @@ export function emptyState(act: Act): TemplateResult {
     'history',
     'No checkpoints yet',
     'They appear here as the agent works: before each prompt and before each change. You can also make one now.',
-    html`<vscode-button @click=${() => act({ type: 'create', named: false })}>Create Checkpoint</vscode-button>`,
+    html`<vscode-button @click=${() => act({ type: 'create' })}>Create Checkpoint</vscode-button>`,
   );
 }
 

@@ -4,7 +4,7 @@ import { facetLetters } from '../../../src/protocol/timeline';
 import type { TimeFormat } from '../model/dates';
 import type { PointItem } from '../model/layout';
 import { changedFiles, sessionTitle, stateText, statusLabel } from '../model/texts';
-import { triggerLabel } from '../model/triggers';
+import { triggerLabel } from '../../../src/protocol/trigger-names';
 import type { RowData } from '../model/view-data';
 import { pointIcon } from './points';
 

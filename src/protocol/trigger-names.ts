@@ -1,6 +1,6 @@
-import type { Trigger } from '../../../src/core/model';
+import type { Trigger } from '../core/model';
 
-/** What made a checkpoint, as people call it. The type sees to it that none is missing. */
+/** What made a checkpoint, as people call it, in the tree and in the timeline. The type sees to it that none is missing. */
 const labels: Record<Trigger, string> = {
   manual: 'Made by you',
   agent: 'Made by the agent',

@@ -1,24 +1,7 @@
 import { CheckpointsError } from './errors';
-import { isWhole } from './files-facet';
+import { isScan } from './files-facet';
 import type { Checkpoint, CheckpointId, PathReason } from './model';
 import type { SnapshotStore } from './ports';
-
-/**
- * What the scan after a point of the fast lane found changed though nobody had named it: at that point it is not known. Null: there was no
- * scan since. Where that scan was deleted, the point itself has it.
- */
-export async function uncertainAt(
-  store: Pick<SnapshotStore, 'siblings' | 'read'>,
-  { id, files }: Checkpoint,
-): Promise<string[] | null> {
-  if (files.lane === 'scan') return [];
-  if (files.uncertain) return files.uncertain;
-  for (const later of store.siblings(id).filter((other) => other > id)) {
-    const [record] = await store.read([later]);
-    if (record && isScan(record)) return record.files.uncertain ?? [];
-  }
-  return null;
-}
 
 /** Deletes checkpoints. What only a scan knew of the points of the fast lane around it, these keep. */
 export async function removeAll(
@@ -81,5 +64,3 @@ function inherited({ files }: Checkpoint, { uncertain, skipped }: Heir): Partial
     skipped: [...files.skipped, ...skipped.filter(({ path }) => !known.has(path))],
   };
 }
-
-const isScan = (record: Checkpoint): boolean => record.files.lane === 'scan' && isWhole(record);

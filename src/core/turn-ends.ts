@@ -1,0 +1,69 @@
+import type { Checkpoint, CheckpointId } from './model';
+import { turnKey } from './turns';
+
+/** What lies between the two ends of a turn. */
+export interface TurnEnd {
+  /** Before the prompt: what the turn did is told against it. */
+  first: Checkpoint;
+  /** Changed in between, as far as the records name them. */
+  paths: string[];
+  /** How many, at least. */
+  changed: number;
+  /** All of it came with this one point: its own counts are those of the turn. */
+  atOnce: boolean;
+}
+
+/**
+ * The points at which turns had ended, each with its turn. Such a point's record counts what came after the last call of a tool; whoever looks
+ * at a turn's end looks for what the turn did.
+ */
+export function turnEnds(checkpoints: readonly Checkpoint[]): Map<CheckpointId, TurnEnd> {
+  const ends = new Map<CheckpointId, TurnEnd>();
+  const points = [...checkpoints].sort((a, b) => (a.id < b.id ? -1 : 1));
+  const turns = new Map<string, { start: number; ended: boolean }>();
+  points.forEach((point, at) => {
+    const key = keyOf(point);
+    if (key === null) return;
+    const turn = turns.get(key);
+    // Numbers come again after OpenCode's own undo.
+    if (point.trigger === 'turn' && turn?.ended !== false) turns.set(key, { start: at, ended: false });
+    const first = turn && point.trigger === 'idle' ? points[turn.start] : undefined;
+    if (!turn || !first) return;
+    turn.ended = true;
+    ends.set(point.id, turnEnd(first, points.slice(turn.start + 1, at + 1)));
+  });
+  return ends;
+}
+
+/** The point before the turn that ended with this one; undefined for what ends no turn, or one whose beginning is gone. */
+export function turnStart(end: Checkpoint, checkpoints: readonly Checkpoint[]): Checkpoint | undefined {
+  return end.trigger === 'idle' ? turnEnds(checkpoints).get(end.id)?.first : undefined;
+}
+
+/** Fetched ones are a row of their own. */
+function keyOf(point: Checkpoint): string | null {
+  const turn = turnKey(point);
+  return turn === null ? null : `${whose(point)}:${turn}`;
+}
+
+function whose({ origin }: Checkpoint): string {
+  return origin === null ? '' : `${origin.user}@${origin.machine}`;
+}
+
+/** Also what a checkpoint by hand or of another session found in between: it is not counted again by the turn's own. */
+function turnEnd(first: Checkpoint, after: readonly Checkpoint[]): TurnEnd {
+  const found = after.filter((point) => whose(point) === whose(first) && sizeOf(point) > 0);
+  const paths = [...new Set(found.flatMap(({ files }) => files.paths))];
+  return {
+    first,
+    paths,
+    // A record names the first paths only, and counts all.
+    changed: Math.max(paths.length, ...found.map(sizeOf)),
+    atOnce: found.every((point) => point === after.at(-1)),
+  };
+}
+
+function sizeOf({ files }: Checkpoint): number {
+  // What was imported holds single files, and tells nothing of a change.
+  return files.only === undefined ? files.added + files.modified + files.deleted : 0;
+}

@@ -1,0 +1,128 @@
+import { describe, expect, it } from 'vitest';
+import type { Checkpoint, Trigger } from '../../src/core/model';
+import { turnEnds, turnStart } from '../../src/core/turn-ends';
+import { rowCounts } from '../../src/host/labels';
+import { toRows } from '../../src/protocol/rows';
+import { Records } from './records';
+
+/** One line per checkpoint, oldest first: trigger, session, turn, what changed since the one before. */
+type Line = [trigger: Trigger, session: string, turn: number | undefined, ...paths: string[]];
+
+const made = (lines: Line[], change: (index: number) => Partial<Checkpoint> = () => ({})): Checkpoint[] => {
+  const records = new Records();
+  return lines.map(([trigger, session, turn, ...paths], index) =>
+    records.next(trigger, {
+      session,
+      ...(turn === undefined ? {} : { turn }),
+      files: { paths, modified: paths.length },
+      ...change(index),
+    }),
+  );
+};
+
+/** Of the last one. */
+const lastEnd = (points: Checkpoint[]) => turnEnds([...points].reverse()).get(points.at(-1)?.id ?? '');
+
+describe('the end of a turn', () => {
+  it('stands for what all of its calls changed', () => {
+    const points = made([
+      ['turn', 'a', 1, 'mine.ts'],
+      ['tool', 'a', 1],
+      ['tool', 'a', 1, 'cart.ts'],
+      ['idle', 'a', 1, 'cart.test.ts', 'cart.ts'],
+    ]);
+    const end = lastEnd(points);
+    expect(end).toMatchObject({ changed: 2, paths: ['cart.ts', 'cart.test.ts'], atOnce: false });
+    expect(end?.first.id).toBe(points[0]?.id);
+    expect(turnStart(points[3]!, points)?.id).toBe(points[0]?.id);
+    expect(rowCounts(points[3]!, end)).toBe('2 files');
+    expect(toRows(points, turnEnds(points)).map(({ turnFiles }) => turnFiles)).toEqual([
+      2,
+      undefined,
+      undefined,
+      undefined,
+    ]);
+  });
+
+  it('keeps its own counts where nothing came before the last call', () => {
+    const points = made([
+      ['turn', 'a', 1],
+      ['tool', 'a', 1],
+      ['idle', 'a', 1, 'cart.ts'],
+    ]);
+    const end = lastEnd(points);
+    expect(end).toMatchObject({ changed: 1, atOnce: true });
+    expect(rowCounts(points[2]!, end)).toBe('~1');
+    expect(toRows(points, turnEnds(points))[0]).not.toHaveProperty('turnFiles');
+  });
+
+  it('has what a checkpoint by hand found in the middle of it', () => {
+    const points = made([
+      ['turn', 'a', 1],
+      ['manual', 'a', undefined, 'cart.ts'],
+      ['idle', 'a', 1, 'other.ts'],
+    ]);
+    expect(lastEnd(points)).toMatchObject({ paths: ['cart.ts', 'other.ts'], atOnce: false });
+  });
+
+  it('begins anew where a turn has the number of one that had ended', () => {
+    const points = made([
+      ['turn', 'a', 1],
+      ['idle', 'a', 1, 'one.ts'],
+      ['turn', 'a', 1],
+      ['tool', 'a', 1],
+      ['idle', 'a', 1, 'two.ts'],
+    ]);
+    expect(lastEnd(points)?.first.id).toBe(points[2]?.id);
+  });
+
+  it.each<[string, Line[], ((index: number) => Partial<Checkpoint>)?]>([
+    [
+      'no beginning any more',
+      [
+        ['tool', 'a', 1],
+        ['idle', 'a', 1, 'cart.ts'],
+      ],
+    ],
+    [
+      'a beginning of another turn',
+      [
+        ['turn', 'a', 1],
+        ['idle', 'a', 2, 'cart.ts'],
+      ],
+    ],
+    [
+      'a beginning of another session',
+      [
+        ['turn', 'a', 1],
+        ['idle', 'b', 1, 'cart.ts'],
+      ],
+    ],
+    [
+      'a beginning that came from elsewhere',
+      [
+        ['turn', 'a', 1],
+        ['idle', 'a', 1, 'cart.ts'],
+      ],
+      (index) => (index === 0 ? { origin: { machine: 'm', user: 'u' } } : {}),
+    ],
+    [
+      'no turn',
+      [
+        ['turn', 'a', 1],
+        ['idle', 'a', undefined, 'cart.ts'],
+      ],
+    ],
+    [
+      'not ended',
+      [
+        ['turn', 'a', 1],
+        ['tool', 'a', 1, 'cart.ts'],
+      ],
+    ],
+  ])('is not told of what has %s', (_what, lines, change) => {
+    const points = made(lines, change);
+    expect(lastEnd(points)).toBeUndefined();
+    expect(turnStart(points.at(-1)!, points)).toBeUndefined();
+  });
+});
