@@ -45,6 +45,15 @@ export class Ledger {
     this.log(`  ${engine.padEnd(13)} ${operation.padEnd(34)} ${ms.toFixed(ms < 10 ? 2 : 0).padStart(9)} ms`);
   }
 
+  /** How many times were taken so far. */
+  get count(): number {
+    return this.samples.length;
+  }
+
+  forgetSince(count: number): void {
+    this.samples.length = count;
+  }
+
   size(operation: string, engine: string, bytes: number): void {
     this.sizes.push({ operation, engine, bytes });
     this.log(`  ${engine.padEnd(13)} ${operation.padEnd(34)} ${(bytes / 1e6).toFixed(2).padStart(9)} MB`);
