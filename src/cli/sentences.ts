@@ -108,6 +108,8 @@ function serverAdvice({ details }: CheckpointsError): string | null {
 
 /** What the reason alone does not tell. */
 function otherAdvice({ reason, details }: CheckpointsError): string | null {
+  if (details?.['lost'])
+    return '`opencode-checkpoints doctor --repair` brings back what can be brought back; `opencode-checkpoints list` shows what there is.';
   if (reason === 'unknown-reference' && details?.['none'])
     return '`opencode-checkpoints create` makes one; `opencode-checkpoints list` shows what there is.';
   if (reason === 'invalid-argument' && details?.['noTurn'])

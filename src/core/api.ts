@@ -33,6 +33,8 @@ export interface WorkspaceApi {
 
   /** Newest first. */
   list(filter?: ListFilter): Promise<Checkpoint[]>;
+  /** What is lost, as far as that is known without a look at everything: `doctor` takes that. */
+  lost(): LostCheckpoints;
   /** Full id, unique prefix, exact name, `latest`, `latest~N`. Throws `unknown-reference` or `ambiguous-reference`. */
   resolve(reference: string): Promise<Checkpoint>;
   /** What `remove` would delete. */
@@ -163,6 +165,16 @@ export interface RestoreOptions extends PlanOptions {
   exempt?: string;
   signal?: AbortSignal;
   onProgress?: (progress: RestoreProgress) => void;
+}
+
+/** Checkpoints of this workspace that nobody deleted, and that are not there or not whole. */
+export interface LostCheckpoints {
+  /** No ref names them any more; `doctor` brings back those whose content is there. */
+  refs: CheckpointId[];
+  /** Their record cannot be read, as far as it was asked for. */
+  records: CheckpointId[];
+  /** They have lost some of their content, as far as it was asked for. */
+  content: CheckpointId[];
 }
 
 export interface Stats {

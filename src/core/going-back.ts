@@ -76,15 +76,23 @@ export class GoingBack {
     return this.parts.restorer.plan(await this.redoJob(options));
   }
 
+  private nothing(reason: 'nothing-to-undo' | 'nothing-to-redo', message: string): CheckpointsError {
+    const { refs, records } = this.parts.store.lost();
+    const lost = refs.length + records.length;
+    if (lost === 0) return new CheckpointsError(reason, message);
+    const may = lost === 1 ? '1 checkpoint is lost' : `${lost} checkpoints are lost`;
+    return new CheckpointsError(reason, `${message} ${may}, and it may be for want of that.`, { details: { lost } });
+  }
+
   private async undoJob(options: RestoreOptions): Promise<PlanJob> {
     const { undo } = await this.undoState();
-    if (!undo) throw new CheckpointsError('nothing-to-undo', 'There is no restore to undo.');
+    if (!undo) throw this.nothing('nothing-to-undo', 'There is no restore to undo.');
     return this.jobBack('undo', undo, options);
   }
 
   private async redoJob(options: RestoreOptions): Promise<PlanJob> {
     const { redo } = await this.undoState();
-    if (!redo) throw new CheckpointsError('nothing-to-redo', 'There is nothing to redo.');
+    if (!redo) throw this.nothing('nothing-to-redo', 'There is nothing to redo.');
     return this.jobBack('redo', redo, options);
   }
 

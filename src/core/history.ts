@@ -4,7 +4,7 @@ import { comparable, hasFiles, isWhole } from './files-facet';
 import { matches } from './filter';
 import type { Change, Checkpoint, CheckpointId } from './model';
 import type { QueryIndex, SnapshotStore } from './ports';
-import { parseReference, resolveReference } from './references';
+import { parseReference, resolveReference, type ParsedReference } from './references';
 
 /** The checkpoints that are there, local and fetched, and what is in them. Changes nothing. */
 export class History {
@@ -48,15 +48,41 @@ export class History {
       const [found] = await this.store.read([parsed.idPrefix]);
       if (found) return found;
     }
-    return resolveReference(reference, await this.list());
+    try {
+      return resolveReference(reference, await this.list());
+    } catch (error) {
+      throw CheckpointsError.is(error, 'unknown-reference') ? this.perhapsLost(parsed, error) : error;
+    }
   }
 
-  /** What is to be deleted: also, by its full id, one whose record cannot be read. Else nobody could be rid of it. */
+  /** What is not found may be what is lost: then nobody is to believe that it never was there. */
+  private perhapsLost(parsed: ParsedReference, error: CheckpointsError): CheckpointsError {
+    const { refs, records } = this.store.lost();
+    const prefix = parsed.kind === 'text' ? parsed.idPrefix : null;
+    const lost = [...refs, ...records];
+    const id = prefix === null ? undefined : lost.find((one) => one.startsWith(prefix));
+    if (id !== undefined) {
+      const what = refs.includes(id) ? 'has lost its ref' : 'cannot be read: its record is lost';
+      return new CheckpointsError('store-broken', `The checkpoint ${id} ${what}.`);
+    }
+    if (lost.length === 0) return error;
+    const may =
+      lost.length === 1
+        ? '1 checkpoint is lost, and may be it.'
+        : `${lost.length} are lost, and it may be one of them.`;
+    const details = { ...error.details, lost: lost.length };
+    return new CheckpointsError(error.reason, `${error.message} ${may}`, { cause: error, details });
+  }
+
+  /** What is to be deleted: also, by its full id, one that is lost or whose record cannot be read. Else nobody could be rid of it. */
   async deletable(reference: string): Promise<Pick<Checkpoint, 'id' | 'title'>> {
     const parsed = parseReference(reference);
     const id = parsed.kind === 'text' && parsed.fullId ? parsed.idPrefix : null;
-    if (id !== null && this.store.refs().has(id) && (await this.store.read([id])).length === 0)
-      return { id, title: 'a checkpoint that cannot be read' };
+    if (id !== null && (await this.store.read([id])).length === 0) {
+      const { refs, records } = this.store.lost();
+      if (records.includes(id)) return { id, title: 'a checkpoint that cannot be read' };
+      if (refs.includes(id)) return { id, title: 'a checkpoint that has lost its ref' };
+    }
     return this.resolve(reference);
   }
 
@@ -70,7 +96,9 @@ export class History {
     const result =
       paths?.length === 0
         ? { changes: [], ...(options.patch ? { patch: '' } : {}) }
-        : await this.store.changes(left.files.tree, tree, { ...options, paths });
+        : await naming(right ? [left, right] : [left], () =>
+            this.store.changes(left.files.tree, tree, { ...options, paths }),
+          );
     return { from: left.id, to: right?.id ?? null, ...result };
   }
 
@@ -79,7 +107,10 @@ export class History {
     if (!hasFiles(checkpoint)) return [];
     // What holds single files has nothing before it: all of them are new.
     const previous = isWhole(checkpoint) ? await this.wholeBefore(checkpoint.id) : null;
-    const { changes } = await this.store.changes(previous?.files.tree ?? '', checkpoint.files.tree);
+    const compared = previous ? [previous, checkpoint] : [checkpoint];
+    const { changes } = await naming(compared, () =>
+      this.store.changes(previous?.files.tree ?? '', checkpoint.files.tree),
+    );
     return changes;
   }
 
@@ -94,10 +125,15 @@ export class History {
 
   async cat(reference: string, path: string): Promise<Uint8Array> {
     const checkpoint = await this.resolve(reference);
-    const version = await this.store.lookup(checkpoint.files.tree, path);
-    if (!version || version.mode === 0o40000)
-      throw new CheckpointsError('not-in-checkpoint', `${path} is not a file of the checkpoint "${checkpoint.title}".`);
-    return this.store.content(version);
+    return naming([checkpoint], async () => {
+      const version = await this.store.lookup(checkpoint.files.tree, path);
+      if (!version || version.mode === 0o40000)
+        throw new CheckpointsError(
+          'not-in-checkpoint',
+          `${path} is not a file of the checkpoint "${checkpoint.title}".`,
+        );
+      return this.store.content(version);
+    });
   }
 
   async stat(reference: string, path: string): Promise<{ size: number; kind: 'file' | 'link' | 'folder' } | null> {
@@ -107,5 +143,16 @@ export class History {
     if (!version) return null;
     if (version.mode === 0o40000) return { size: 0, kind: 'folder' };
     return { size: await this.store.size(version), kind: version.mode === 0o120000 ? 'link' : 'file' };
+  }
+}
+
+/** An object that is lost says nothing to anybody: whose it may be does. */
+async function naming<T>(checkpoints: readonly Checkpoint[], work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!CheckpointsError.is(error, 'store-broken')) throw error;
+    const whose = checkpoints.map(({ id, title }) => `"${title}" (${id})`).join(' or ');
+    throw new CheckpointsError('store-broken', `${whose} has lost content: ${error.message}`, { cause: error });
   }
 }

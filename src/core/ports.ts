@@ -1,4 +1,4 @@
-import type { ListFilter } from './api';
+import type { ListFilter, LostCheckpoints } from './api';
 import type {
   Call,
   Cause,
@@ -92,6 +92,8 @@ export interface SnapshotStore {
   refs(): Map<CheckpointId, string>;
   /** The same of those that came from elsewhere; one that is also local is not among them. */
   fetchedRefs(): Map<CheckpointId, string>;
+  /** Local ones that nobody deleted and that cannot be shown. */
+  lost(): LostCheckpoints;
   /** The ids of the checkpoint's own workspace, oldest first. */
   siblings(id: CheckpointId): CheckpointId[];
   /** Local and fetched ones; those that are not there are left out. */
@@ -150,7 +152,7 @@ export interface SnapshotStore {
   /** Finishes or rolls back a restore that died; null when there was none. `rest`, with the lease held, finishes what is not files. */
   recover(rest: (report: RecoveryReport) => Promise<void>): Promise<RecoveryReport | null>;
 
-  /** Bytes that only these commits need: what deleting them would free. */
+  /** Bytes that only these commits need: what deleting them would free. What is lost takes none. */
   ownBytes(commits: string[], others: string[]): Promise<number>;
   /** Calls back soon after any process changed a checkpoint. Returns the function that ends it. */
   watch(listener: () => void): () => void;

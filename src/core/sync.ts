@@ -70,6 +70,8 @@ export interface PushResult {
   updated: CheckpointId[];
   deleted: CheckpointId[];
   unchanged: number;
+  /** Not sent, for they have lost content; what was sent of them before stays. */
+  damaged: CheckpointId[];
   sessions: SentSessions;
   /** How many files stayed here because they are excluded, over all checkpoints that were sent. */
   filtered: number;

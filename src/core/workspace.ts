@@ -3,6 +3,7 @@ import type {
   DiffOptions,
   DiffResult,
   ListFilter,
+  LostCheckpoints,
   Operation,
   PlanOptions,
   Problem,
@@ -232,6 +233,10 @@ export class Workspace implements WorkspaceApi {
     return this.history.list(filter);
   }
 
+  lost(): LostCheckpoints {
+    return this.store.lost();
+  }
+
   resolve(reference: string): Promise<Checkpoint> {
     return this.history.resolve(reference);
   }
@@ -332,7 +337,12 @@ export class Workspace implements WorkspaceApi {
 
   async clear(session?: string): Promise<CheckpointId[]> {
     const all = await this.list(session === undefined ? {} : { session });
-    return this.removeIds(all.filter((c) => c.origin === null).map((c) => c.id));
+    const ids = all.filter((c) => c.origin === null).map((c) => c.id);
+    if (session !== undefined) return this.removeIds(ids);
+    // Also what no list shows. A damaged ref is the doctor's: git does not delete it.
+    const { refs, records } = this.lost();
+    const there = this.store.refs();
+    return this.removeIds([...new Set([...ids, ...refs, ...records.filter((id) => there.has(id))])]);
   }
 
   private async removeIds(ids: CheckpointId[]): Promise<CheckpointId[]> {

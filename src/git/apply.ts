@@ -55,7 +55,7 @@ export async function applyFiles(store: GitStore, request: ApplyRequest): Promis
   } catch (error) {
     rmSync(stage, { recursive: true, force: true });
     removeJournal(store.layout.journal);
-    throw error;
+    throw withPaths(error, changes);
   }
   writeJournal(store.layout.journal, { phase: 'applying', ...journal });
   const outcome: Outcome = { done: new Set(), skipped: [] };
@@ -78,6 +78,15 @@ export async function applyFiles(store: GitStore, request: ApplyRequest): Promis
   else rmSync(stage, { recursive: true, force: true });
   if (!request.keepJournal) removeJournal(store.layout.journal);
   return { ...result, skipped, failed: result.skipped.length };
+}
+
+/** Whose content is lost says more than its name in the store. */
+function withPaths(error: unknown, changes: readonly FileChange[]): unknown {
+  if (!CheckpointsError.is(error, 'store-broken')) return error;
+  const lost = changes.filter(({ after }) => after && error.message.includes(after.oid)).map(({ path }) => path);
+  if (lost.length === 0) return error;
+  const message = `The store has lost the content of ${lost.join(', ')}. Nothing was changed; the other files can be restored by their paths.`;
+  return new CheckpointsError('store-broken', message, { cause: error });
 }
 
 /** More touched paths than this are found again by comparing trees. */

@@ -1,18 +1,19 @@
 import { CheckpointsError } from '../core/errors';
+import type { LostCheckpoints } from '../core/api';
 import type { Checkpoint, CheckpointId } from '../core/model';
 import type { Fetched, FetchedRef } from './fetched';
+import { checkpointRefs, idPattern, type LostRefs } from './lost-refs';
 import type { ObjectReader } from './object-reader';
 import type { PackWriter } from './pack-writer';
 import { checkpointMessage, decodeCheckpoint, encodeCommit } from './records';
 import type { Refs } from './refs';
 
-export const checkpointRefs = 'refs/checkpoints/';
 /** What a restore of very many paths left, under its safety checkpoint's id: undo compares trees. */
 const restoredRefs = 'refs/restored/';
-const idPattern = /^cp_[0-9a-z]{26}$/;
 
 export interface CheckpointRefsParts {
   refs: Refs;
+  lost: LostRefs;
   reader: ObjectReader;
   fetched: Fetched;
   newWriter(): PackWriter;
@@ -21,20 +22,38 @@ export interface CheckpointRefsParts {
 
 /** The checkpoints of a store, own and fetched: a ref each, whose commit holds the record. Leases are the caller's. */
 export class CheckpointRefs {
+  private readonly unreadable = new Set<CheckpointId>();
+  /** Commits that were found to need what is not there. */
+  readonly incomplete = new Set<string>();
+
   constructor(private readonly parts: CheckpointRefsParts) {}
 
   refs(): Map<CheckpointId, string> {
-    const found = this.parts.refs.list(checkpointRefs, (ref) => this.parts.log(`damaged ref ${ref}`));
+    const found = this.parts.refs.list(checkpointRefs, (ref) => {
+      this.parts.log(`damaged ref ${ref}`);
+      this.unreadable.add(ref.slice(checkpointRefs.length));
+    });
     for (const id of found.keys()) if (!idPattern.test(id)) found.delete(id);
     return found;
   }
 
-  /** For whoever shows them: a store that has lost its refs must not look as if nothing had ever been in it. */
-  listed(): Map<CheckpointId, string> {
-    const found = this.refs();
-    const lost = found.size === 0 ? this.parts.refs.lost().size : 0;
-    if (lost > 0) throw new CheckpointsError('store-broken', `The store has lost the refs of its ${lost} checkpoints.`);
-    return found;
+  /** Costs next to nothing: records and content are those that were met missing so far. */
+  lost(): LostCheckpoints {
+    const there = this.parts.refs.names(checkpointRefs);
+    const records = [...this.unreadable].filter((id) => there.has(id));
+    const broken =
+      this.incomplete.size === 0 ? [] : [...this.refs()].filter(([, commit]) => this.incomplete.has(commit));
+    const content = broken.map(([id]) => id).filter((id) => !this.unreadable.has(id));
+    return { refs: this.lostRefs().sort(), records: records.sort(), content: content.sort() };
+  }
+
+  private lostRefs(): CheckpointId[] {
+    try {
+      return [...this.parts.lost.all().keys()];
+    } catch (error) {
+      this.parts.log(`whether refs are lost is not known: ${String(error)}`); // `doctor` says why
+      return [];
+    }
   }
 
   isOwn(id: CheckpointId): boolean {
@@ -61,15 +80,22 @@ export class CheckpointRefs {
           const at = (others ??= this.parts.fetched.visible(() => false)).get(id);
           return at ? this.parts.fetched.read(at) : null;
         }
-        const object = await this.parts.reader.read(commit);
-        if (object?.type !== 'commit') {
-          this.parts.log(`lost commit of ${id}`);
-          return null;
-        }
-        return decodeCheckpoint(object.data, commit);
+        return this.readOwn(id, commit);
       }),
     );
     return records.filter((record): record is Checkpoint => record !== null);
+  }
+
+  /** null when it cannot be read: the others are there all the same. */
+  private async readOwn(id: CheckpointId, commit: string): Promise<Checkpoint | null> {
+    const object = await this.parts.reader.read(commit);
+    const record = object?.type === 'commit' ? decodeCheckpoint(object.data, commit) : null;
+    if (record) this.unreadable.delete(id);
+    else {
+      if (!this.unreadable.has(id)) this.parts.log(`the record of ${id} is lost`);
+      this.unreadable.add(id);
+    }
+    return record;
   }
 
   async update(id: CheckpointId, change: (checkpoint: Checkpoint) => Checkpoint): Promise<Checkpoint> {
@@ -108,10 +134,16 @@ export class CheckpointRefs {
     return others.size > 0 ? this.parts.fetched.all().filter(({ id }) => others.has(id)) : [];
   }
 
+  /** Lost ones too: then nobody brings them back. */
   removeOwn(ids: readonly CheckpointId[]): Promise<void> {
-    const own = ids.filter((id) => this.isOwn(id));
-    const held = own.map((id) => restoredRefs + id).filter((ref) => this.parts.refs.read(ref) !== null);
-    return this.parts.refs.remove([...own.map((id) => checkpointRefs + id), ...held]);
+    const lost = this.parts.lost.all();
+    const own = ids.filter((id) => this.isOwn(id) || lost.has(id));
+    const restored = own.map((id) => restoredRefs + id).filter((ref) => this.parts.refs.read(ref) !== null);
+    return this.parts.refs.remove([
+      ...own.map((id) => checkpointRefs + id),
+      ...restored,
+      ...this.parts.lost.heldOf(own),
+    ]);
   }
 }
 

@@ -1,22 +1,12 @@
-import {
-  accessSync,
-  chmodSync,
-  constants,
-  existsSync,
-  lstatSync,
-  readdirSync,
-  rmSync,
-  rmdirSync,
-  statSync,
-} from 'node:fs';
+import { accessSync, chmodSync, constants, existsSync, readdirSync, rmSync, rmdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { CheckpointsError } from '../core/errors';
-import { keepAside, moveAside, readOr, type Report } from './doctor-report';
+import { keepAside, moveAside, readOr, whatIsAt, type Report } from './doctor-report';
 import { writeFileDurably } from './durable';
 import { storeFailure } from './file-failure';
 import { makeFolder } from './folders';
 import { rawAttributes, storeConfig, storeHead } from './layout';
-import { isMissing, packedDraft } from './refs';
+import { packedDraft } from './refs';
 import { runGit, storeEnv } from './run';
 import type { GitStore } from './store';
 
@@ -49,7 +39,7 @@ async function checkFolders(store: GitStore, report: Report): Promise<void> {
   const { gitDir, objects, leases, scan, borrowed } = store.layout;
   const needed = [join(gitDir, 'refs'), join(gitDir, 'info'), join(objects, 'pack'), join(objects, 'info')];
   for (const path of [leases, scan, borrowed, gitDir, objects, ...needed])
-    if (isBlocked(path))
+    if (whatIsAt(path) === 'other')
       await report('folder-blocked', `Something else is where a folder of the store should be: ${path}.`, () =>
         moveAside(store, path),
       );
@@ -58,15 +48,6 @@ async function checkFolders(store: GitStore, report: Report): Promise<void> {
     await report('folder-missing', `The store has lost folders: ${gone.join(', ')}.`, () => {
       for (const path of gone) makeFolder(path);
     });
-}
-
-function isBlocked(path: string): boolean {
-  try {
-    return !lstatSync(path).isDirectory();
-  } catch (error) {
-    if (isMissing(error)) return false;
-    throw error;
-  }
 }
 
 /** What git goes by. One that says nothing of sha256 makes a store of that kind unreadable; one that git cannot read does so for any. */
@@ -100,7 +81,7 @@ function writeFailure(folder: string): CheckpointsError | null {
 /** Damaged content is simply made anew; a folder in its place cannot be replaced by a file. What is in it is not ours to delete. */
 export async function checkIndex(store: GitStore, report: Report): Promise<void> {
   const path = join(store.folder, 'index.db');
-  if (lstatSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) return;
+  if (whatIsAt(path) !== 'folder') return;
   await report('index-blocked', 'A folder is where index.db should be: the index cannot be written.', () => {
     if (readdirSync(path).length === 0) return rmdirSync(path);
     moveAside(store, path);
@@ -120,7 +101,7 @@ export async function checkLocks(store: GitStore, report: Report): Promise<void>
 
 function lockFiles(folder: string): string[] {
   const out: string[] = [];
-  if (!existsSync(folder) || isBlocked(folder)) return out;
+  if (whatIsAt(folder) !== 'folder') return out;
   for (const entry of readdirSync(folder, { withFileTypes: true })) {
     const path = join(folder, entry.name);
     if (entry.isDirectory() && entry.name !== 'objects') out.push(...lockFiles(path));

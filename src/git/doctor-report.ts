@@ -20,10 +20,19 @@ export function moveAside(store: Pick<GitStore, 'folder'>, path: string): void {
 
 function asideIn({ folder }: Pick<GitStore, 'folder'>): string {
   const path = join(folder, 'damaged');
-  const found = lstatSync(path, { throwIfNoEntry: false });
-  if (found && !found.isDirectory()) renameSync(path, `${path}-${Date.now()}`);
+  if (whatIsAt(path) === 'other') renameSync(path, `${path}-${Date.now()}`);
   makeFolder(path);
   return path;
+}
+
+/** What lies there, itself and not where it leads to. */
+export function whatIsAt(path: string): 'folder' | 'other' | 'nothing' {
+  try {
+    return lstatSync(path).isDirectory() ? 'folder' : 'other';
+  } catch (error) {
+    if (isMissing(error)) return 'nothing';
+    throw error;
+  }
 }
 
 export function readOr(path: string): string | null {

@@ -168,17 +168,13 @@ async function neededBy(store: GitStore, lost: ReadonlySet<string>): Promise<str
   const { gitDir } = store.layout;
   const out: string[] = [];
   for (const [name, commit] of store.refsOf.list('refs/')) {
-    const { stdout } = await runGit(
+    const { stdout, stderr } = await runGit(
       [...safeFlags, `--git-dir=${gitDir}`, 'rev-list', '--objects', '--no-walk', '--no-object-names', commit],
       { cwd: gitDir, env: storeEnv(), accept: [1, 128], timeoutMs: 600_000 },
     );
-    if (
-      stdout
-        .toString('latin1')
-        .split('\n')
-        .some((oid) => lost.has(oid))
-    )
-      out.push(name.replace(/^checkpoints\//, ''));
+    // A damaged commit or folder ends it with its name.
+    const met = `${stdout.toString('latin1')}\n${stderr}`.match(/\b[0-9a-f]{40,64}\b/g) ?? [];
+    if (met.some((oid) => lost.has(oid))) out.push(name.replace(/^checkpoints\//, ''));
   }
   return out;
 }

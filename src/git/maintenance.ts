@@ -1,9 +1,9 @@
 import { readFileSync, readdirSync, rmSync, statSync, statfsSync, type Dirent } from 'node:fs';
 import { join } from 'node:path';
 import { CheckpointsError } from '../core/errors';
-import { heldRef, sortLost, unreadableCheckpoints, type LoggedRef } from './doctor-refs';
 import { parseIndex } from './index-file';
 import type { Layout } from './layout';
+import type { Commits } from './lost-refs';
 import { encodeCommit } from './records';
 import { isMissing } from './refs';
 import { forget } from './packing';
@@ -80,7 +80,7 @@ export async function collect(
   options: { yielding?: boolean; signal?: AbortSignal } = {},
 ): Promise<{ freedBytes: number; whole: boolean }> {
   return store.exclusively('clean up', waitMs, options.signal, async () => {
-    const lost = await holdLost(store);
+    store.refsOf.compactLog(await holdLost(store));
     const stop = options.yielding ? untilWanted(store, options.signal) : null;
     const before = storeSizes(store.layout).bytes;
     const git: Git = (args, input) =>
@@ -102,11 +102,12 @@ export async function collect(
         whole = hasRoom(store.layout, await neededBytes(git));
       }
       if (whole) await rewrite(store, git, stop?.signal ?? options.signal);
+    } catch (error) {
+      throw notFreed(error);
     } finally {
       stop?.end();
     }
     sweep(store.layout);
-    store.refsOf.compactLog(lost);
     return { freedBytes: Math.max(0, before - storeSizes(store.layout).bytes), whole };
   });
 }
@@ -115,19 +116,23 @@ export async function collect(
  * What has lost its ref looks as if nobody needed it: it is held by another until doctor brings it back. What cannot be read may lie in a pack that
  * has only lost its index, and would be swept.
  */
-async function holdLost(store: GitStore): Promise<LoggedRef[]> {
-  const unreadable = await unreadableCheckpoints(store);
+async function holdLost({ lostRefs }: GitStore): Promise<Commits> {
+  const { found, gone } = await lostRefs.sorted();
+  const unreadable = [...(await lostRefs.unreadable()).keys(), ...gone.keys()];
   if (unreadable.length > 0)
     throw new CheckpointsError(
       'store-broken',
       `Nothing was freed, for what cannot be read would go, too: ${unreadable.slice(0, 3).join(', ')}${unreadable.length > 3 ? ', …' : ''}.`,
     );
-  const { found, gone } = await sortLost(store);
-  for (const [ref, commit] of found) {
-    const held = heldRef(ref);
-    await store.refsOf.swap(held, store.refsOf.read(held), commit);
-  }
-  return [...found, ...gone];
+  await lostRefs.hold(found);
+  return found;
+}
+
+/** What is missing may come back: until then, or until whoever needs it is deleted, it stays as it is. */
+function notFreed(error: unknown): unknown {
+  if (!CheckpointsError.is(error, 'store-broken')) return error;
+  const message = `Nothing was freed, for a checkpoint has lost content, which doctor tells: ${error.message}`;
+  return new CheckpointsError('store-broken', message, { cause: error });
 }
 
 type Git = (args: string[], input?: Buffer) => Promise<GitOutput>;

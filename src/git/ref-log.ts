@@ -1,14 +1,23 @@
-import { appendFileSync, existsSync, readFileSync, rmSync } from 'node:fs';
+import { appendFileSync, existsSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { writeFileDurably } from './durable';
 import { isMissing } from './refs';
 
 const linePattern = /^(?:\+(\S+) ([0-9a-f]{40}(?:[0-9a-f]{24})?)|-(\S+))$/gm;
 
+/** By their names below the prefix. */
+export interface LoggedRefs {
+  /** As it should be, and what each was last. */
+  living: ReadonlyMap<string, string>;
+  removed: ReadonlySet<string>;
+}
+
 /**
- * Which refs there are, written down once more beside the repository. Nothing is read from it while all is well. When refs are lost (a folder
- * deleted, packed-refs cut off), what they named is still there, and only this tells it from what was deleted or never came to be.
+ * Which refs there are, written down once more beside the repository. When refs are lost (a folder deleted, packed-refs cut off), what they named is
+ * still there, and only this tells it from what was deleted or never came to be.
  */
 export class RefLog {
+  private last: { stamp: string; logged: LoggedRefs } | null = null;
+
   constructor(
     private readonly path: string,
     /** Of these refs. */
@@ -16,59 +25,79 @@ export class RefLog {
     private readonly onProblem: (message: string) => void,
   ) {}
 
-  /** They are there already. The first time all that are there are written: others may do the same at that moment, and nothing of theirs is overwritten. */
+  /** They are there already. A full disk keeps nobody from what the log is only a second account of. */
   added(moves: ReadonlyArray<{ ref: string; to: string }>, all: () => Map<string, string>): void {
-    const own = moves.filter(({ ref }) => ref.startsWith(this.prefix));
-    if (own.length === 0) return;
-    this.trying(() => {
-      const isNew = !existsSync(this.path);
-      appendFileSync(this.path, isNew ? this.lines(all()) : own.map(({ ref, to }) => `+${ref} ${to}\n`).join(''));
-    });
-  }
-
-  /** Before they go, and once more afterwards: the log may have been written anew meanwhile. */
-  removed(refs: readonly string[]): void {
-    const own = refs.filter((ref) => ref.startsWith(this.prefix));
-    if (own.length === 0 || !existsSync(this.path)) return;
-    this.trying(
-      () => appendFileSync(this.path, own.map((ref) => `-${ref}\n`).join('')),
-      // What was deleted must not look lost: then rather no log, until the next ref is made.
-      () => rmSync(this.path, { force: true }),
-    );
-  }
-
-  /** As it should be: whole names, and what each was last. */
-  living(): Map<string, string> {
-    const found = new Map<string, string>();
-    let text: string;
+    const lines = moves.filter(({ ref }) => ref.startsWith(this.prefix)).map(({ ref, to }) => `+${ref} ${to}\n`);
     try {
-      text = readFileSync(this.path, 'latin1');
+      this.append(lines, all);
     } catch (error) {
-      if (isMissing(error)) return found;
+      this.tell(error);
+    }
+  }
+
+  /** Before they go: a deleted one must never look lost, wherever the process dies. */
+  removed(refs: readonly string[], all: () => Map<string, string>): void {
+    const lines = refs.filter((ref) => ref.startsWith(this.prefix)).map((ref) => `-${ref}\n`);
+    this.append(lines, all);
+  }
+
+  /**
+   * The first time all that are there are written, too: others may do the same at that moment, and nothing of theirs is overwritten. What is
+   * appended begins a line of its own, whatever a process that died left of its last one.
+   */
+  private append(lines: readonly string[], all: () => Map<string, string>): void {
+    if (lines.length === 0) return;
+    const before = existsSync(this.path) ? '' : this.lines(all());
+    appendFileSync(this.path, `\n${before}${lines.join('')}`);
+  }
+
+  /** Better none than one that calls lost what was deleted; the next ref that is made begins it anew. */
+  drop(why: unknown): void {
+    this.tell(why);
+    rmSync(this.path, { force: true });
+  }
+
+  read(): LoggedRefs {
+    try {
+      const { mtimeNs, size, ino } = statSync(this.path, { bigint: true });
+      const stamp = `${mtimeNs}:${size}:${ino}`;
+      if (this.last?.stamp !== stamp)
+        this.last = { stamp, logged: parse(readFileSync(this.path, 'latin1'), this.prefix) };
+      return this.last.logged;
+    } catch (error) {
+      if (isMissing(error)) return { living: new Map(), removed: new Set() };
       throw error;
     }
-    for (const [, added, oid, removed] of text.matchAll(linePattern))
-      if (added && oid) found.set(added, oid);
-      else if (removed) found.delete(removed);
-    return found;
   }
 
-  /** Leaves out all that is gone. The caller is alone with the store. */
+  /** Leaves out all that is gone. The caller is alone with the store: nobody makes or deletes a checkpoint meanwhile. */
   compact(all: Map<string, string>): void {
-    this.trying(() => writeFileDurably(this.path, this.lines(all)));
+    try {
+      writeFileDurably(this.path, this.lines(all));
+    } catch (error) {
+      this.tell(error);
+    }
   }
 
   private lines(all: Map<string, string>): string {
     return [...all].map(([name, oid]) => `+${this.prefix}${name} ${oid}\n`).join('');
   }
 
-  /** A full disk keeps nobody from what the log is only a second account of. */
-  private trying(work: () => void, otherwise: () => void = () => undefined): void {
-    try {
-      work();
-    } catch (error) {
-      otherwise();
-      this.onProblem(`the log of refs was not written: ${String(error)}`);
-    }
+  private tell(error: unknown): void {
+    this.onProblem(`the log of refs was not written: ${String(error)}`);
   }
+}
+
+/** What was deleted stays so, whatever comes after it: nobody uses an id again, but somebody may have been about to rename it. */
+function parse(text: string, prefix: string): LoggedRefs {
+  const living = new Map<string, string>();
+  const removed = new Set<string>();
+  for (const [, added, oid, gone] of text.matchAll(linePattern)) {
+    const name = (added ?? gone ?? '').slice(prefix.length);
+    if (gone !== undefined) {
+      removed.add(name);
+      living.delete(name);
+    } else if (oid !== undefined && !removed.has(name)) living.set(name, oid);
+  }
+  return { living, removed };
 }

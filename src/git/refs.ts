@@ -14,7 +14,7 @@ import {
 import { dirname, join } from 'node:path';
 import { CheckpointsError } from '../core/errors';
 import { makeFolder } from './folders';
-import type { RefLog } from './ref-log';
+import type { LoggedRefs, RefLog } from './ref-log';
 import { runGit, safeFlags, storeEnv } from './run';
 
 /** Where git writes the packed refs anew. */
@@ -53,34 +53,45 @@ export class Refs {
 
   /** Names below `prefix` (which ends in a slash), without it. Damaged loose refs are left out and reported. */
   list(prefix: string, onDamaged?: (ref: string) => void): Map<string, string> {
-    const found = new Map<string, string>();
+    const loose = new Map<string, string>();
+    for (const name of this.looseBelow(prefix)) {
+      const oid = readLoose(join(this.gitDir, prefix, name));
+      if (oid === null) continue;
+      if (oidPattern.test(oid)) loose.set(name, oid);
+      else onDamaged?.(prefix + name);
+    }
+    // Afterwards, as git does: one that is packed at this moment is in both, or in this one.
+    return new Map([...this.packedBelow(prefix), ...loose]);
+  }
+
+  /** The same names, the damaged ones too, without a look into any. */
+  names(prefix: string): Set<string> {
+    const loose = this.looseBelow(prefix);
+    return new Set([...this.packedBelow(prefix).keys(), ...loose]);
+  }
+
+  private packedBelow(prefix: string): Map<string, string> {
     const { refs, damaged } = this.packedRefs();
     // git itself goes no further either. As if they were not there, checkpoints would look deleted.
     if (damaged) throw packedDamaged();
+    const found = new Map<string, string>();
     for (const [ref, oid] of refs) if (ref.startsWith(prefix)) found.set(ref.slice(prefix.length), oid);
-    this.walk(prefix, '', found, onDamaged);
     return found;
   }
 
-  private walk(prefix: string, below: string, found: Map<string, string>, onDamaged?: (ref: string) => void): void {
-    const folder = join(this.gitDir, prefix, below);
-    let names;
+  private looseBelow(prefix: string, below = ''): string[] {
+    let entries;
     try {
-      names = readdirSync(folder, { withFileTypes: true });
+      entries = readdirSync(join(this.gitDir, prefix, below), { withFileTypes: true });
     } catch (error) {
-      if (isMissing(error)) return;
+      if (isMissing(error)) return [];
       throw error;
     }
-    for (const entry of names) {
+    return entries.flatMap((entry) => {
       const name = below + entry.name;
-      if (entry.isDirectory()) this.walk(prefix, `${name}/`, found, onDamaged);
-      else if (!entry.name.endsWith('.lock')) {
-        const oid = readLoose(join(folder, entry.name));
-        if (oid === null) continue;
-        if (oidPattern.test(oid)) found.set(name, oid);
-        else onDamaged?.(prefix + name);
-      }
-    }
+      if (entry.isDirectory()) return this.looseBelow(prefix, `${name}/`);
+      return entry.name.endsWith('.lock') ? [] : [name];
+    });
   }
 
   private packedRefs(): { refs: Map<string, string>; damaged: boolean } {
@@ -98,33 +109,29 @@ export class Refs {
     return this.packed;
   }
 
-  /** The refs that the log knows and that are not there, with what each was last. */
-  lost(): Map<string, string> {
-    const { log } = this;
-    const living = log?.living() ?? new Map<string, string>();
-    if (!log || living.size === 0) return living;
-    // A damaged one is there, and told as damaged.
-    const there = this.list(log.prefix, (ref) => living.delete(ref));
-    for (const name of there.keys()) living.delete(log.prefix + name);
-    return living;
+  /** What the log says that there is, and what was deleted. */
+  logged(): LoggedRefs {
+    return this.log?.read() ?? { living: new Map(), removed: new Set() };
   }
 
-  /** What the log says that a ref was last. */
-  logged(ref: string): string | null {
-    return this.log?.living().get(ref) ?? null;
-  }
-
-  /** They are gone for good: the log does not miss them any more. */
+  /** They go for good: the log does not miss them any more. */
   forget(refs: readonly string[]): void {
-    this.log?.removed(refs);
+    const { log } = this;
+    if (!log) return;
+    try {
+      log.removed(refs, () => this.list(log.prefix));
+    } catch (error) {
+      // Rather no log than one that calls lost what was deleted; but where something is lost, only the log tells it.
+      const there = this.names(log.prefix);
+      if ([...log.read().living.keys()].some((name) => !there.has(name))) throw error;
+      log.drop(error);
+    }
   }
 
   /** Leaves out of the log all that is gone, but for the `lost`. The caller is alone with the store. */
-  compactLog(lost: Iterable<readonly [ref: string, commit: string]>): void {
+  compactLog(lost: ReadonlyMap<string, string>): void {
     const { log } = this;
-    if (!log) return;
-    const named = [...lost].map(([ref, commit]): [string, string] => [ref.slice(log.prefix.length), commit]);
-    log.compact(new Map([...named, ...this.list(log.prefix)]));
+    log?.compact(new Map([...lost, ...this.list(log.prefix)]));
   }
 
   /** Sets `ref` if it still is `expected` (null: must not exist). False when somebody was faster. */
@@ -188,9 +195,8 @@ export class Refs {
   /** Deletes refs, packed ones too, in one transaction of git's own. */
   async remove(refs: string[]): Promise<void> {
     if (refs.length === 0) return;
-    this.log?.removed(refs);
+    this.forget(refs);
     await this.byGit(['update-ref', '--stdin'], { refs, input: refs.map((ref) => `delete ${ref}\n`).join('') });
-    this.log?.removed(refs);
   }
 
   /** Writes packed-refs anew with the lines of it that are whole; `aside` gets it as it was. */

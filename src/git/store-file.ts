@@ -1,12 +1,11 @@
-import { lstatSync, renameSync } from 'node:fs';
+import { renameSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Problem } from '../core/api';
 import { storeHome } from '../core/config';
 import { CheckpointsError } from '../core/errors';
-import { moveAside } from './doctor-report';
+import { moveAside, whatIsAt } from './doctor-report';
 import { readJournal, setJournalAside } from './journal';
 import { ensureStore, layoutOf, readWorkspaceFile, type Layout } from './layout';
-import { isMissing } from './refs';
 import { resolveRoot } from './roots';
 import { findUserRepo } from './user-repo';
 
@@ -43,7 +42,7 @@ const files = [
 function examinePlaces({ folder }: Layout, repair: boolean): Problem[] {
   const problems: Problem[] = [];
   for (const path of files.map((name) => join(folder, name))) {
-    if (!isFolder(path)) continue;
+    if (whatIsAt(path) !== 'folder') continue;
     if (repair) moveAside({ folder }, path);
     problems.push({
       reason: 'file-blocked',
@@ -52,15 +51,6 @@ function examinePlaces({ folder }: Layout, repair: boolean): Problem[] {
     });
   }
   return problems;
-}
-
-function isFolder(path: string): boolean {
-  try {
-    return lstatSync(path).isDirectory();
-  } catch (error) {
-    if (isMissing(error)) return false;
-    throw error;
-  }
 }
 
 /** The store's folder is found by the root, and all else is in the repository itself. */

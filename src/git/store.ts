@@ -1,5 +1,6 @@
 import { lstatSync } from 'node:fs';
 import { CheckpointsError } from '../core/errors';
+import type { LostCheckpoints } from '../core/api';
 import type { Config } from '../core/config';
 import { isWhole } from '../core/files-facet';
 import type { Change, Checkpoint, CheckpointId } from '../core/model';
@@ -22,7 +23,7 @@ import { BaseRef, isOvertaken, nextBase, previousFrom } from './base-ref';
 import { normalisePaths } from './capture';
 import { captureFacts } from './capture-facts';
 import { describeChanges } from './changes';
-import { CheckpointRefs, checkpointRefs, withCommit } from './checkpoint-refs';
+import { CheckpointRefs, withCommit } from './checkpoint-refs';
 import { diagnose } from './doctor';
 import { Exclusions } from './exclusions';
 import { deadForkMark, removeForkMark, writeForkMark } from './fork-mark';
@@ -32,9 +33,11 @@ import { storeFailure } from './file-failure';
 import type { Layout, WorkspaceFile } from './layout';
 import { LeftOut } from './left-out';
 import { Leases, type Lease } from './leases';
+import { checkpointRefs, LostRefs } from './lost-refs';
 import { collect, storeSizes } from './maintenance';
 import { withRoom } from './make-room';
 import { mergeTexts } from './merge';
+import { ownBytes } from './own-bytes';
 import { ObjectReader } from './object-reader';
 import { consolidate, hasManyPacks } from './packing';
 import { PackReader } from './pack-reader';
@@ -45,7 +48,6 @@ import { checkpointMessage, encodeCommit } from './records';
 import { RefLog } from './ref-log';
 import { refusals } from './refusals';
 import { isMissing, Refs } from './refs';
-import { runGit, safeFlags, storeEnv } from './run';
 import { Safekeeping, unsound } from './secure';
 import { Settling } from './settling';
 import { Snapshots, type Snapshot } from './snapshots';
@@ -67,6 +69,7 @@ export class GitStore implements SnapshotStore {
   readonly leases: Leases;
   readonly syncState: SyncState;
   readonly fetched: Fetched;
+  readonly lostRefs: LostRefs;
   readonly checkpoints: CheckpointRefs;
   readonly base: BaseRef;
   private readonly recent = new RecentContents();
@@ -102,7 +105,8 @@ export class GitStore implements SnapshotStore {
     this.syncState = new SyncState(this.refsOf, this.reader, newWriter);
     this.fetched = new Fetched({ refs: this.refsOf, reader: this.reader, state: this.syncState, newWriter, log });
     const { refsOf: refs, reader, fetched } = this;
-    this.checkpoints = new CheckpointRefs({ refs, reader, fetched, newWriter, log });
+    this.lostRefs = new LostRefs(refs, reader);
+    this.checkpoints = new CheckpointRefs({ refs, lost: this.lostRefs, reader, fetched, newWriter, log });
     this.base = new BaseRef(refs, reader, newWriter);
     const { trees, snapshots, checkpoints, base } = this;
     this.safekeeping = new Safekeeping({ root, reader, trees, packs, newWriter, algorithm: file.objectFormat });
@@ -270,7 +274,11 @@ export class GitStore implements SnapshotStore {
   }
 
   refs(): Map<CheckpointId, string> {
-    return this.checkpoints.listed();
+    return this.checkpoints.refs();
+  }
+
+  lost(): LostCheckpoints {
+    return this.checkpoints.lost();
   }
 
   fetchedRefs(): Map<CheckpointId, string> {
@@ -295,12 +303,14 @@ export class GitStore implements SnapshotStore {
   }
 
   remove(ids: CheckpointId[]): Promise<void> {
-    return withRoom(this.layout, () => this.removeRefs(ids));
+    // Not while a clean-up writes the log of refs anew: what is deleted meanwhile would be in it.
+    const remove = (): Promise<void> => this.sharing('delete', 15_000, undefined, () => this.removeRefs(ids));
+    return withRoom(this.layout, remove);
   }
 
   private async removeRefs(ids: CheckpointId[]): Promise<void> {
     const fetched = this.checkpoints.fetchedAmong(ids);
-    if (fetched.length > 0) await this.sharing('delete', 15_000, undefined, () => this.fetched.remove(fetched));
+    if (fetched.length > 0) await this.fetched.remove(fetched);
     await this.checkpoints.removeOwn(ids);
   }
 
@@ -433,16 +443,8 @@ export class GitStore implements SnapshotStore {
     return recoverRestore(this, rest);
   }
 
-  async ownBytes(commits: string[], others: string[]): Promise<number> {
-    const known = ['refs/base', 'refs/scan'].map((ref) => this.refsOf.read(ref)).filter((oid) => oid !== null);
-    // Checkpoints have no parents: only by their trees does git see what they share.
-    const lines = [...commits, ...[...others, ...known].map((oid) => `^${oid}^{tree}`)];
-    const input = lines.map((line) => `${line}\n`).join('');
-    const result = await runGit(
-      [...safeFlags, `--git-dir=${this.layout.gitDir}`, 'rev-list', '--objects', '--disk-usage', '--stdin'],
-      { cwd: this.layout.gitDir, env: storeEnv(), input },
-    );
-    return Number(result.stdout.toString('latin1').trim()) || 0;
+  ownBytes(commits: string[], others: string[]): Promise<number> {
+    return ownBytes(this, commits, others);
   }
 
   watch(listener: () => void): () => void {

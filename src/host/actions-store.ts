@@ -1,4 +1,5 @@
 import * as vscode from 'vscode';
+import { lossInWords } from '../core/lost';
 import { number, plural } from './labels';
 import { pickRoot } from './picker';
 import { withPatience, withProgress } from './progress';
@@ -15,6 +16,7 @@ export const showStatistics = async (services: Services): Promise<void> => {
   const root = await pickRoot(services.workspaces, 'Show Statistics');
   if (root === undefined) return;
   const stats = await withPatience('Counting', () => root.api.stats());
+  const lost = lossInWords(root.api.lost());
   const rows = stats.perSession.map(
     ({ session, title, checkpoints, bytes: size }) =>
       `| ${cell(title ?? session ?? 'Without a session')} | ${checkpoints} | ${bytes(size)} |`,
@@ -27,6 +29,7 @@ export const showStatistics = async (services: Services): Promise<void> => {
       `- ${plural(stats.checkpoints, 'checkpoint')} in ${plural(stats.sessions, 'session')}`,
       `- ${bytes(stats.bytes)} on disk${stats.borrowedBytes > 0 ? `, and ${bytes(stats.borrowedBytes)} shared with your repository` : ''}`,
       `- Store: ${stats.store}`,
+      ...(lost === null ? [] : [`- ${lost} Run the doctor: it brings back what can be brought back.`]),
       '',
       ...(rows.length === 0 ? [] : ['| Session | Checkpoints | Size |', '|---|--:|--:|', ...rows, '']),
     ].join('\n'),

@@ -1,4 +1,5 @@
 import * as vscode from 'vscode';
+import { lossInWords } from '../core/lost';
 import type { Checkpoint } from '../core/model';
 import type { Backup } from './backup';
 import { isTrouble, statusLine } from './backup-text';
@@ -19,6 +20,8 @@ export class StatusBar implements vscode.Disposable {
   private readonly subscriptions: vscode.Disposable[];
   private readonly timer: NodeJS.Timeout;
   private newest: Checkpoint | undefined;
+  /** What is lost, in words. */
+  private lost: string[] = [];
   private reading: Promise<void> | undefined;
   private again = false;
 
@@ -59,6 +62,7 @@ export class StatusBar implements vscode.Disposable {
     while (this.again) {
       this.again = false;
       const lists = await Promise.all(this.workspaces.current.map((root) => root.api.list({ limit: fetchedTogether })));
+      this.lost = this.workspaces.current.flatMap((root) => lossInWords(root.api.lost()) ?? []);
       this.newest = lists
         .flatMap((list) => list.find(({ origin, trigger }) => origin === null && trigger !== 'import') ?? [])
         .sort((a, b) => b.createdAt.localeCompare(a.createdAt))[0];
@@ -86,6 +90,10 @@ export class StatusBar implements vscode.Disposable {
       this.item.tooltip = explain(failure);
       this.item.backgroundColor = new vscode.ThemeColor('statusBarItem.warningBackground');
       this.item.command = commands.showLog;
+    } else if (newest === undefined && this.lost.length > 0) {
+      this.item.text = '$(warning) Checkpoints';
+      this.item.tooltip = `${[...this.lost, ...missing].join('\n')}\nRun the doctor: it brings back what can be brought back.`;
+      this.item.command = commands.doctor;
     } else if (newest === undefined && missing.length > 0) {
       this.item.text = '$(warning) Checkpoints';
       this.item.tooltip = missing.join('\n');
@@ -93,15 +101,16 @@ export class StatusBar implements vscode.Disposable {
       const partial = newest.files.partial.length > 0;
       const { status } = this.backup;
       const unsaved = status !== null && isTrouble(status);
-      const warn = partial || unsaved || missing.length > 0;
+      const warn = partial || unsaved || missing.length > 0 || this.lost.length > 0;
       this.item.text = `$(${warn ? 'warning' : 'history'}) ${shortAge(newest.createdAt, Date.now())}`;
       const tooltip = new vscode.MarkdownString('', true);
       appendPlain(tooltip.appendMarkdown('**Last checkpoint:** '), firstLine(newest.title));
       const when = relativeTime(newest.createdAt, Date.now(), vscode.env.language);
       appendPlain(tooltip, `\n${when}, ${countsInWords(newest.files)}`);
       if (partial) appendPlain(tooltip, '\nNot whole: some files could not be read.');
-      for (const text of missing) appendPlain(tooltip, `\n${text}`);
+      for (const text of [...missing, ...this.lost]) appendPlain(tooltip, `\n${text}`);
       this.addBackup(tooltip);
+      if (this.lost.length > 0) this.addDoctor(tooltip);
       this.item.tooltip = tooltip;
       if (unsaved) this.item.command = commands.showBackupStatus;
       this.item.accessibilityInformation = {
@@ -112,6 +121,11 @@ export class StatusBar implements vscode.Disposable {
       return;
     }
     this.item.show();
+  }
+
+  private addDoctor(tooltip: vscode.MarkdownString): void {
+    tooltip.appendMarkdown(`\n\n[Run Doctor](command:${commands.doctor})`);
+    tooltip.isTrusted = { enabledCommands: [commands.doctor, commands.showBackupStatus] };
   }
 
   private addBackup(tooltip: vscode.MarkdownString): void {

@@ -14,11 +14,12 @@ export const phaseWords: Record<SyncProgress['phase'], string> = {
 
 const list = (parts: readonly string[]): string => parts.filter((part) => part !== '').join(', ');
 
-export const pushText = ({ remote, added, updated, deleted, sessions, filtered }: PushResult): string => {
+export const pushText = ({ remote, added, updated, deleted, damaged, sessions, filtered }: PushResult): string => {
   const what = list([
     added.length > 0 ? plural(added.length, 'new checkpoint') : '',
     updated.length > 0 ? `${updated.length} updated` : '',
     deleted.length > 0 ? `${deleted.length} deleted there` : '',
+    damaged.length > 0 ? `${plural(damaged.length, 'damaged one')} kept here` : '',
     sessionWords(sessions),
     filtered > 0 ? `${plural(filtered, 'excluded file')} kept here` : '',
   ]);

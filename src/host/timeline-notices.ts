@@ -1,4 +1,5 @@
 import * as vscode from 'vscode';
+import { lossInWords } from '../core/lost';
 import type { Checkpoint } from '../core/model';
 import type { Notice } from '../protocol/timeline';
 import type { Root } from './root';
@@ -28,6 +29,8 @@ export const timelineNotices = async (
       action: { id: 'openSettings', label: 'Open Settings' },
     });
   if (root === undefined) return notices;
+  const lost = lossInWords(root.api.lost());
+  if (lost !== null) notices.push({ level: 'warning', text: lost, action: { id: 'runDoctor', label: 'Run Doctor' } });
   const absent = (await plugin.stateOf(root)) === 'absent';
   if (watch.active.includes(root))
     notices.push(

@@ -1,4 +1,6 @@
 import * as vscode from 'vscode';
+import { CheckpointsError } from '../core/errors';
+import { lossInWords } from '../core/lost';
 import type { Change, Checkpoint } from '../core/model';
 import { Calm } from './calm';
 import { type PathFolder, filesBelow, pathTree } from './file-tree';
@@ -391,6 +393,9 @@ export class CheckpointTree implements vscode.TreeDataProvider<TreeNode>, vscode
 
   private async read(root: Root): Promise<SessionGroup[]> {
     const checkpoints = await root.api.list();
+    // Nothing is there, and not because nothing was: that is told, not that all is to come.
+    const lost = checkpoints.length === 0 ? lossInWords(root.api.lost()) : null;
+    if (lost !== null) throw new CheckpointsError('store-broken', lost);
     this.counts.set(root, checkpoints.length);
     this.changes.list(root, checkpoints);
     if (!this.disposed) this.listed.fire();

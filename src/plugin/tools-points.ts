@@ -1,5 +1,6 @@
 import type { WorkspaceApi } from '../core/api';
 import { changeLetters } from '../core/change-letters';
+import { lossInWords } from '../core/lost';
 import { callersMetadata } from '../core/marks';
 import type { Change, Checkpoint } from '../core/model';
 import type { Original } from '../core/originals';
@@ -47,10 +48,11 @@ export function pointTools(box: Toolbox): ToolSpec[] {
         const limit = optionalCount(args, 'limit', 200) ?? 50;
         if (flag(args, 'originals')) return originalsText(await firstVersions(box, call.session), limit);
         const search = optionalText(args, 'search');
-        const found = await (await open()).list(search === undefined ? {} : { search });
+        const workspace = await open();
+        const found = await workspace.list(search === undefined ? {} : { search });
         const mine = flag(args, 'all') ? null : await lineOf(box, call.session);
         const shown = found.filter(({ session }) => mine === null || (session !== null && mine.has(session.id)));
-        return listText(shown, limit, mine === null);
+        return listText(shown, limit, mine === null) + lossText(workspace);
       },
     },
     {
@@ -95,6 +97,11 @@ export function pointTools(box: Toolbox): ToolSpec[] {
       },
     },
   ];
+}
+
+function lossText(workspace: WorkspaceApi): string {
+  const words = lossInWords(workspace.lost());
+  return words === null ? '' : `\n${words} Ask the user to run opencode-checkpoints doctor --repair.`;
 }
 
 /** An older plugin's name for the same argument. */

@@ -9,7 +9,8 @@ import type { PackWriter } from '../git/pack-writer';
 import { lookAt, pushRefs, type PushJob, type RefMove } from './push';
 import type { Scratch } from './scratch';
 import { SessionSender } from './session-sender';
-import { checkpointRefs } from '../git/checkpoint-refs';
+import { checkpointRefs } from '../git/lost-refs';
+import { incomplete } from '../git/missing';
 import type { GitStore } from '../git/store';
 import { isVanished, type Address } from './transport';
 import { checkpointRef, originName, placeOf, sessionRef, thisOrigin, type WireRef } from './wire';
@@ -37,6 +38,9 @@ export function outgoingFor({ store, config }: SyncParts, writer: PackWriter): O
 
 /** One push: brings this workspace's part of a remote up to date. */
 export class Publisher {
+  /** Commits of checkpoints that have lost content. */
+  private readonly damaged = new Set<string>();
+
   constructor(
     private readonly parts: SyncParts,
     private readonly scratch: Scratch,
@@ -53,11 +57,22 @@ export class Publisher {
         last = new CheckpointsError('busy', `Others keep changing this part of ${this.address.shown}. Try again.`);
       } catch (error) {
         // A checkpoint was deleted, and its content freed, while it was being sent: what is left is sent.
-        if (!CheckpointsError.is(error, 'store-broken') && !isVanished(error)) throw error;
+        const isGone = CheckpointsError.is(error, 'store-broken') || isVanished(error);
+        // Or it has lost content, which makes the other side refuse all of it.
+        const isDamaged = (isGone || CheckpointsError.is(error, 'remote-failed')) && (await this.leaveOutDamaged());
+        if (!isGone && !isDamaged) throw error;
         last = error;
       }
     }
     throw last;
+  }
+
+  /** False: nothing is known that was not known before. */
+  private async leaveOutDamaged(): Promise<boolean> {
+    const { store } = this.parts;
+    const before = this.damaged.size;
+    for (const commit of await incomplete(store.layout.gitDir, [...store.refs().values()])) this.damaged.add(commit);
+    return this.damaged.size > before;
   }
 
   /** null when the remote changed between looking and pushing. */
@@ -77,6 +92,7 @@ export class Publisher {
     const { all, held } = await this.own();
     const writer = scratch.newWriter();
     const result = emptyPush(address, origin);
+    result.damaged = [...this.parts.store.refs()].filter(([, commit]) => this.damaged.has(commit)).map(([id]) => id);
     const moves = await this.checkpoints(all, present, writer, result, options);
     if (!options.references) moves.push(...mirror(present, all, held, result));
     await writer.flush();
@@ -91,9 +107,11 @@ export class Publisher {
     // What cannot be read here is still held: its copy elsewhere may be the last.
     const held = new Set([
       ...ids,
-      ...[...damaged, ...store.refsOf.lost().keys()].map((ref) => ref.slice(checkpointRefs.length)),
+      ...damaged.map((ref) => ref.slice(checkpointRefs.length)),
+      ...store.lostRefs.all().keys(),
     ]);
-    return { all: await store.read([...store.refs().keys()].sort()), held };
+    const all = await store.read([...store.refs().keys()].sort());
+    return { all: all.filter(({ files }) => !this.damaged.has(files.commit)), held };
   }
 
   private async checkpoints(
@@ -192,6 +210,7 @@ export function emptyPush(address: Address, origin: string | null): PushResult {
     updated: [],
     deleted: [],
     unchanged: 0,
+    damaged: [],
     sessions: { sent: [], unchanged: [], skipped: [] },
     filtered: 0,
   };

@@ -6,6 +6,7 @@ import { UsageError } from '../usage';
 import { parseLimit, parseMeta, parseTrigger } from '../values';
 import { changeTable } from '../views/changes';
 import { checkpointDetails, checkpointLine, checkpointTable } from '../views/checkpoint';
+import { tellLost } from '../views/lost';
 import { oldDataNote } from './import-old';
 
 /** What a terminal shows without being asked for more; programs get all. */
@@ -93,6 +94,7 @@ export function registerCheckpointCommands(program: Command, select: Select): vo
         trigger,
         limit: cut ? terminalLimit + 1 : limit,
       });
+      tellLost(invocation, workspace);
       if (invocation.interactive) {
         const note = await oldDataNote(workspace, false);
         if (note !== null) output.note(note);

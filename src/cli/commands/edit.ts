@@ -80,7 +80,9 @@ export function registerEditCommands(program: Command, select: Select): void {
     run: async (invocation, _args, { session }) => {
       if (session === '') throw new CheckpointsError('invalid-argument', '--session takes an id');
       const workspace = await invocation.open();
-      const count = (await workspace.list({ session })).length;
+      const listed = (await workspace.list({ session })).length;
+      const { refs, records } = workspace.lost();
+      const count = session === undefined ? listed + refs.length + records.length : listed;
       if (count > 0)
         await invocation.confirm(
           `Deleting ${plural(count, 'checkpoint')} of ${session === undefined ? workspace.root : session}?`,

@@ -6,6 +6,7 @@ import { define, type Invocation, type Select } from '../command';
 import type { Output } from '../output';
 import { paintPatch } from '../views/changes';
 import { when } from '../views/checkpoint';
+import { tellLost } from '../views/lost';
 import { plural } from '../views/plural';
 import { planView } from '../views/restore';
 import { done } from './restore';
@@ -28,7 +29,9 @@ export function registerOriginalsCommands(program: Command, select: Select): voi
     examples: ['opencode-checkpoints originals', 'opencode-checkpoints originals restore src/main.ts'],
     options: sessionOption,
     run: async (invocation, _args, { session }) => {
-      const found = await findOriginals(await invocation.open(), session);
+      const workspace = await invocation.open();
+      const found = await findOriginals(workspace, session);
+      tellLost(invocation, workspace);
       return { json: found, text: (output) => originalsTable(found.originals, output) };
     },
   }).enablePositionalOptions();

@@ -6,6 +6,7 @@ import { recoverySentence } from '../sentences';
 import { define, type Select } from '../command';
 import type { Output } from '../output';
 import { oldDataNote } from './import-old';
+import { tellLost } from '../views/lost';
 import { size } from '../views/size';
 import { plural } from '../views/plural';
 import { visible } from '../visible';
@@ -18,6 +19,7 @@ export function registerStoreCommands(program: Command, select: Select): void {
     run: async (invocation) => {
       const workspace = await invocation.open({ index: true });
       const stats = await workspace.stats();
+      tellLost(invocation, workspace);
       return { json: stats, text: (output) => statsView(stats, output) };
     },
   });
@@ -111,7 +113,7 @@ function problemsView(problems: Problem[], repair: boolean | undefined, output: 
   if (others.length > 0)
     rows.push(
       repair
-        ? 'What is left cannot be mended from here; checkpoints that are not named are whole.\n'
+        ? 'What is left cannot be mended from here; checkpoints that are not named are whole, of the others the files that are left can be restored with `--path`.\n'
         : '`opencode-checkpoints doctor --repair` mends what can be mended.\n',
     );
   return rows.join('');

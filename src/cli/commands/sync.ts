@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { SyncOptions, SyncPhase } from '../../core/sync';
 import { define, type Invocation, type Select } from '../command';
 import { addGlobals } from '../globals';
+import { tellLost } from '../views/lost';
 import { fetchReply, pushReply } from '../views/sync';
 
 interface PushFlags {
@@ -31,14 +32,14 @@ export function registerSyncCommands(program: Command, select: Select): void {
         .option('--no-sessions', 'leave the conversations here'),
     run: async (invocation, [remote, ...references], { all, sessions }) => {
       const workspace = await invocation.open({ begins: 'late' });
-      return pushReply(
-        await workspace.sync.push(remote, {
-          ...syncOptions(invocation),
-          ...(references.length > 0 ? { references } : {}),
-          all: all ?? false,
-          sessions,
-        }),
-      );
+      const pushed = await workspace.sync.push(remote, {
+        ...syncOptions(invocation),
+        ...(references.length > 0 ? { references } : {}),
+        all: all ?? false,
+        sessions,
+      });
+      tellLost(invocation, workspace);
+      return pushReply(pushed);
     },
   });
   define<[string]>(group, select, {

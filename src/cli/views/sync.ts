@@ -12,6 +12,11 @@ export function pushReply(result: PushResult): Reply {
       const { added, updated, deleted, unchanged } = result;
       const lines = [
         `${visible(result.remote)}: ${added.length} new, ${updated.length} changed, ${deleted.length} deleted, ${unchanged} as before.`,
+        ...(result.damaged.length > 0
+          ? [
+              `Not sent, for content of theirs is lost, which \`opencode-checkpoints doctor\` tells: ${result.damaged.join(', ')}.`,
+            ]
+          : []),
         ...sessionLines(result.sessions),
         ...filteredLine(result.filtered),
       ];

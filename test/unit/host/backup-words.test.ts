@@ -148,6 +148,7 @@ describe('what went to and came from other machines', () => {
       updated: [],
       deleted: ['cp_0'],
       unchanged: 4,
+      damaged: [],
     };
     expect(pushText({ ...result, sessions, filtered: 1 })).toBe(
       'Pushed to origin: 2 new checkpoints, 1 deleted there, 1 session, 1 excluded file kept here.',
@@ -155,6 +156,9 @@ describe('what went to and came from other machines', () => {
     const none = { sent: [], unchanged: [], skipped: [] };
     expect(pushText({ ...result, added: [], deleted: [], sessions: none, filtered: 0 })).toBe(
       'Everything is in origin already.',
+    );
+    expect(pushText({ ...result, deleted: [], damaged: ['cp_3'], sessions: none, filtered: 0 })).toBe(
+      'Pushed to origin: 2 new checkpoints, 1 damaged one kept here.',
     );
   });
 
