@@ -9,6 +9,7 @@ import { lookOf, treeItem } from './tree-items';
 import { groupBySession, isGroup, type SessionGroup, type TurnGroup } from './tree-model';
 import type { CheckpointNode, FileNode, FolderNode, MoreNode, SessionNode, TreeNode, TurnNode } from './tree-nodes';
 import type { SessionStates } from './session-states';
+import { turnEndsOf } from './turn-ends-of';
 import type { Workspaces } from './workspaces';
 
 /**
@@ -391,10 +392,11 @@ export class CheckpointTree implements vscode.TreeDataProvider<TreeNode>, vscode
 
   private async read(root: Root): Promise<SessionGroup[]> {
     const checkpoints = await root.api.list();
+    const ends = await turnEndsOf(root, checkpoints);
     this.counts.set(root, checkpoints.length);
-    this.changes.list(root, checkpoints);
+    this.changes.list(root, checkpoints, ends);
     if (!this.disposed) this.listed.fire();
-    return groupBySession(checkpoints, this.states?.of(root, sessionsOf(checkpoints)));
+    return groupBySession(checkpoints, this.states?.of(root, sessionsOf(checkpoints)), ends);
   }
 }
 
