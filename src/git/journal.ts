@@ -43,8 +43,7 @@ export function readJournal(path: string): Journal | null {
     });
   }
   if (value === null && !existsSync(path)) return null;
-  if (!isJournal(value))
-    throw new CheckpointsError('store-broken', `${path} is not understood.`);
+  if (!isJournal(value)) throw new CheckpointsError('store-broken', `${path} is not understood.`);
   return value;
 }
 

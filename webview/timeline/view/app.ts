@@ -152,9 +152,10 @@ export class CheckpointsTimeline extends LitElement {
     const over = this.low && showDetail;
     // Where nothing could be loaded there is nothing to filter, and nothing can be made.
     const bare = data?.workspace === null || (!data && store.failure !== null);
-    return html`<main class="page ${this.beside ? 'beside' : over ? 'instead' : 'below'} ${this.size.height < lowUpTo ? 'low' : ''}">
-        ${bare ? nothing : this.toolbar(store)} ${noticeBar(data?.notices ?? [], this.act)}
-        ${this.staleBar(store)}
+    return html`<main
+        class="page ${this.beside ? 'beside' : over ? 'instead' : 'below'} ${this.size.height < lowUpTo ? 'low' : ''}"
+      >
+        ${bare ? nothing : this.toolbar(store)} ${noticeBar(data?.notices ?? [], this.act)} ${this.staleBar(store)}
         <div class="panes">
           <div class="main" ?inert=${over}>
             <div class="stage">${this.main(store)} ${underWay(data?.operation ?? null)}</div>
