@@ -1,3 +1,4 @@
+import type { Agreed } from './agreed';
 import type { ConfigProblem } from './config';
 import type { MissingFork } from './fork-recovery';
 import type { ImportedCheckpoint } from './imported';
@@ -158,6 +159,8 @@ export interface RestoreProgress {
 }
 
 export interface RestoreOptions extends PlanOptions {
+  /** What was shown and agreed to (`agreedTo` of its plan). Anything else that would be written or deleted is refused: `needs-confirmation`. */
+  agreed?: Agreed;
   allowMassDelete?: boolean;
   /** Go on although the session is busy. */
   force?: boolean;

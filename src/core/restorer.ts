@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { refuseNotAgreed, rememberHeld } from './agreed';
 import type { RestoreOptions, WorkspaceApi } from './api';
 import { hasAllPaths, usersChanges } from './attribution';
 import { unlessCancelled } from './cancelling';
@@ -66,11 +67,22 @@ export type PlanJob = Omit<RestoreJob, 'compose'>;
 interface Planned {
   entries: PlanEntry[];
   changes: FileChange[];
+  /** Also what is left as it is. */
+  differing: FileChange[];
   massDelete: boolean;
   fileCount: number;
   /** What came from elsewhere and is not to be trusted. */
   hostile: PathReason[];
 }
+
+const nothingPlanned: Planned = {
+  entries: [],
+  changes: [],
+  differing: [],
+  massDelete: false,
+  fileCount: 0,
+  hostile: [],
+};
 
 /** Sessions that were in a turn when they were last seen, newest first: only these can be at work. */
 function lastWorking(checkpoints: readonly Checkpoint[]): string[] {
@@ -96,9 +108,9 @@ export class Restorer {
     const { target, scope } = job;
     this.check(job);
     const facts = scope.includes('files') ? await this.store.peek(job.options.signal) : null;
-    const planned = facts ? await this.planned(job, facts, true) : { entries: [], massDelete: false, fileCount: 0 };
+    const planned = facts ? await this.planned(job, facts, true) : nothingPlanned;
     const folders = facts ? foldersBeside(planned.entries, await this.folders(job, facts)) : null;
-    return {
+    const plan: RestorePlan = {
       target: target.id,
       scope,
       entries: planned.entries,
@@ -108,6 +120,7 @@ export class Restorer {
       ...(scope.includes('conversation') ? { conversation: await this.talk().plan(target) } : {}),
       ...(scope.includes('task') ? { task: target.task } : {}),
     };
+    return rememberHeld(plan, planned.differing);
   }
 
   private check({ operation, target, scope }: Pick<RestoreJob, 'operation' | 'target' | 'scope'>): void {
@@ -162,6 +175,7 @@ export class Restorer {
     return {
       entries,
       changes: changes.filter((change) => acts.has(change.path)),
+      differing: changes,
       massDelete,
       fileCount,
       hostile: refused.filter(({ hostile }) => hostile),
@@ -290,7 +304,7 @@ export class Restorer {
     const { scope, options } = job;
     options.onProgress?.({ done: 0, total: 0, part: 'safety' });
     const withFiles = scope.includes('files');
-    let planned: Planned = { entries: [], changes: [], massDelete: false, fileCount: 0, hostile: [] };
+    let planned: Planned = nothingPlanned;
     let include: string[] = [];
     const expected = withFiles && !job.changes && hasFiles(job.target) ? job.target.files.tree : undefined;
     for (;;) {
@@ -299,6 +313,11 @@ export class Restorer {
         { waitMs: lockWaitMs, signal: options.signal, exclusive: true, include, target: expected },
         async (now) => {
           if (withFiles) planned = await this.planned(job, now, false);
+          // What is ignored is not seen by a plan; it is looked at below, and held the same when it was.
+          refuseNotAgreed(
+            options.agreed,
+            planned.changes.filter(({ path }) => !include.includes(path)),
+          );
           unseen.push(...this.unseen(planned.changes, include));
           if (unseen.length > 0) return null;
           this.refuseHostile(job, planned);

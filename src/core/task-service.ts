@@ -70,12 +70,31 @@ export class TaskService implements TaskPort {
     if ((await this.read()) !== null) await this.exportHistory(workspace);
   }
 
-  async save(workspace: SavesTo, patch: unknown, options: SaveTask = {}): Promise<SavedTask> {
+  save(workspace: SavesTo, patch: unknown, options: SaveTask = {}): Promise<SavedTask> {
+    return this.saveChange(workspace, () => patch, options);
+  }
+
+  /**
+   * A change of what is there: lists are replaced whole, and somebody else may save between a look at one and its change. `decide` is given the state
+   * as it is and may run again; null, and nothing is saved, where there is nothing to change any more.
+   */
+  async edit(workspace: SavesTo, decide: (current: TaskState | null) => TaskState | null): Promise<SavedTask | null> {
+    if (decide(await this.read()) === null) return null;
+    return this.saveChange(workspace, (current) => decide(current) ?? {}, {});
+  }
+
+  private async saveChange(
+    workspace: SavesTo,
+    patchOf: (current: TaskState | null) => unknown,
+    options: SaveTask,
+  ): Promise<SavedTask> {
     // Refused before anything is changed: a state without its checkpoint could not be found again.
     const name = options.name === undefined || options.name === null ? null : cleanName(options.name);
     const trigger = options.trigger ?? 'task';
-    const merge = (current: TaskState | null): ReturnType<typeof mergeTask> =>
-      mergeTask(trigger === 'task' ? withoutMadeUp(current) : current, patch);
+    const merge = (current: TaskState | null): ReturnType<typeof mergeTask> => {
+      const known = trigger === 'task' ? withoutMadeUp(current) : current;
+      return mergeTask(known, patchOf(known));
+    };
     merge(await this.read());
     let clamped: Clamp[] = [];
     const changed = await this.store.change((current) => {

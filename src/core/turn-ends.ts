@@ -11,6 +11,8 @@ export interface TurnEnd {
   changed: number;
   /** All of it came with this one point: its own counts are those of the turn. */
   atOnce: boolean;
+  /** Made in between, and maybe gone again by the end: records tell that something was made and something deleted, not what. */
+  passing: string[];
 }
 
 /**
@@ -40,6 +42,31 @@ export function turnStart(end: Checkpoint, checkpoints: readonly Checkpoint[]): 
   return end.trigger === 'idle' ? turnEnds(checkpoints).get(end.id)?.first : undefined;
 }
 
+/**
+ * Without what was made and removed again in between: nothing of it is to be seen when the turn is looked at. It stays in `passing`. `has`: whether a
+ * checkpoint has a path.
+ */
+export async function withoutPassing(
+  ends: ReadonlyMap<CheckpointId, TurnEnd>,
+  has: (id: CheckpointId, path: string) => Promise<boolean>,
+): Promise<Map<CheckpointId, TurnEnd>> {
+  const known = async (id: CheckpointId, end: TurnEnd): Promise<TurnEnd> => {
+    const there = await Promise.all(
+      end.passing.map(async (path) => (await has(id, path)) || (await has(end.first.id, path))),
+    );
+    const passing = end.passing.filter((_, index) => there[index] === false);
+    const gone = new Set(passing);
+    return {
+      ...end,
+      passing,
+      paths: end.paths.filter((path) => !gone.has(path)),
+      changed: end.changed - gone.size,
+    };
+  };
+  const all = [...ends].map(async ([id, end]) => [id, end.passing.length === 0 ? end : await known(id, end)] as const);
+  return new Map(await Promise.all(all));
+}
+
 /** Fetched ones are a row of their own. */
 function keyOf(point: Checkpoint): string | null {
   const turn = turnKey(point);
@@ -54,13 +81,24 @@ function whose({ origin }: Checkpoint): string {
 function turnEnd(first: Checkpoint, after: readonly Checkpoint[]): TurnEnd {
   const found = after.filter((point) => whose(point) === whose(first) && sizeOf(point) > 0);
   const paths = [...new Set(found.flatMap(({ files }) => files.paths))];
+  // Rare, and not to be asked of every path of every turn.
+  const canPass = found.some(({ files }) => files.added > 0) && found.some(({ files }) => files.deleted > 0);
   return {
     first,
     paths,
     // A record names the first paths only, and counts all.
     changed: Math.max(paths.length, ...found.map(sizeOf)),
     atOnce: found.every((point) => point === after.at(-1)),
+    passing: canPass
+      ? paths.filter((path) => maybePassing(found.filter(({ files }) => files.paths.includes(path))))
+      : [],
   };
+}
+
+/** `named`: by these points, oldest first. */
+function maybePassing(named: readonly Checkpoint[]): boolean {
+  const [first, last] = [named[0], named.at(-1)];
+  return first !== last && (first?.files.added ?? 0) > 0 && (last?.files.deleted ?? 0) > 0;
 }
 
 function sizeOf({ files }: Checkpoint): number {

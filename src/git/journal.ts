@@ -38,13 +38,12 @@ export function readJournal(path: string): Journal | null {
     value = readJson(path);
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
-    throw new CheckpointsError('store-broken', `${path} is damaged. Run doctor --repair to set it aside.`, {
+    throw new CheckpointsError('store-broken', `${path} is damaged.`, {
       cause: error,
     });
   }
   if (value === null && !existsSync(path)) return null;
-  if (!isJournal(value))
-    throw new CheckpointsError('store-broken', `${path} is not understood. Run doctor --repair to set it aside.`);
+  if (!isJournal(value)) throw new CheckpointsError('store-broken', `${path} is not understood.`);
   return value;
 }
 

@@ -111,11 +111,11 @@ export function readWorkspaceFile(path: string): WorkspaceFile | null {
         cause: error,
         details: { forbidden: true },
       });
-    throw new CheckpointsError('store-broken', `${path} is damaged. Run doctor --repair.`, { cause: error });
+    throw new CheckpointsError('store-broken', `${path} is damaged.`, { cause: error });
   }
   if (value === null) return null;
   if (typeof value.root !== 'string' || typeof value.format !== 'number')
-    throw new CheckpointsError('store-broken', `${path} is damaged. Run doctor --repair.`);
+    throw new CheckpointsError('store-broken', `${path} is damaged.`);
   if (value.format > formatVersion)
     throw new CheckpointsError(
       'not-supported',

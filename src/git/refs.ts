@@ -44,7 +44,7 @@ export class Refs {
     try {
       const text = readFileSync(join(this.gitDir, ref), 'latin1').trim();
       if (oidPattern.test(text)) return text;
-      throw new CheckpointsError('store-broken', `${ref} is damaged. Run doctor to see what can be mended.`);
+      throw new CheckpointsError('store-broken', `${ref} is damaged.`);
     } catch (error) {
       if (!isMissing(error)) throw error;
     }
@@ -281,7 +281,7 @@ export class RefLock {
 }
 
 function packedDamaged(): CheckpointsError {
-  return new CheckpointsError('store-broken', 'packed-refs is damaged. Run doctor --repair.');
+  return new CheckpointsError('store-broken', 'packed-refs is damaged.');
 }
 
 /** As far as it is whole: a line that was cut off, or is none, is left out. */

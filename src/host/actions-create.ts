@@ -9,7 +9,7 @@ import { withCancel } from './progress';
 import { Root } from './root';
 import { isTreeNode } from './tree-nodes';
 import type { Services } from './services';
-import { listed, saveAll, unsavedFiles } from './unsaved';
+import { listed, pathsOf, saveAll, unsavedFiles } from './unsaved';
 
 const askName = (value: string, prompt: string): Thenable<string | undefined> =>
   vscode.window.showInputBox({
@@ -91,7 +91,7 @@ const settled = async (roots: readonly Root[]): Promise<boolean> => {
   if (dirty.length === 0) return true;
   const answer = await vscode.window.showWarningMessage(
     `${plural(dirty.length, 'file')} ${dirty.length === 1 ? 'has' : 'have'} unsaved changes, which the checkpoint would not hold.`,
-    { modal: true, detail: listed(dirty) },
+    { modal: true, detail: listed(pathsOf(dirty)) },
     saveFirst,
     createAnyway,
   );

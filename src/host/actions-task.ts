@@ -1,11 +1,14 @@
 import * as vscode from 'vscode';
-import type { TaskStatus } from '../core/model';
+import type { TaskState, TaskStatus } from '../core/model';
+import { firstLine } from './labels';
 import { pickRoot } from './picker';
 import type { Services } from './services';
 import { addItem, hasLines, listNames, replaceItem, statusNames, textNames, type ListField } from './task-model';
-import { saveTask } from './task-save';
+import { changeTask, saveTask } from './task-save';
 import { isTaskNode, type TaskNode } from './task-view';
 import { editText } from './text-fields';
+
+type ItemNode = Extract<TaskNode, { type: 'taskItem' }>;
 
 const pickStatus = async (now: TaskStatus | undefined): Promise<TaskStatus | undefined> => {
   const items = (Object.keys(statusNames) as TaskStatus[]).map((status) => ({
@@ -63,14 +66,26 @@ export const editTaskRow = async ({ log }: Services, node: unknown): Promise<voi
       value: node.text,
       prompt: 'Empty removes it.',
     });
-    if (text !== undefined && text !== node.text)
-      await saveTask(root, replaceItem(await root.task.read(), node.field, node.index, node.text, text), log);
+    if (text !== undefined && text !== node.text) await replaceRow(node, text, log);
   }
 };
 
+/** The agent may have rewritten the list while the text was typed: it is not lost then. */
+const replaceRow = async (
+  { root, field, index, text: old }: ItemNode,
+  text: string,
+  log: vscode.LogOutputChannel,
+): Promise<void> => {
+  const change = (task: TaskState | null) => replaceItem(task, field, index, old, text);
+  if ((await changeTask(root, change, log)) !== null || text === '') return;
+  const add = `Add to ${listNames[field]}`;
+  const gone = `“${firstLine(old)}” is not there any more: the task changed meanwhile.`;
+  if ((await vscode.window.showWarningMessage(gone, add)) === add)
+    await changeTask(root, (task) => addItem(task, field, text), log);
+};
+
 export const removeTaskItem = async ({ log }: Services, node: unknown): Promise<void> => {
-  if (isTaskNode(node) && node.type === 'taskItem')
-    await saveTask(node.root, replaceItem(await node.root.task.read(), node.field, node.index, node.text, ''), log);
+  if (isTaskNode(node) && node.type === 'taskItem') await replaceRow(node, '', log);
 };
 
 export const addTaskItem = async ({ log }: Services, node: unknown): Promise<void> => {
@@ -78,7 +93,7 @@ export const addTaskItem = async ({ log }: Services, node: unknown): Promise<voi
   const { root, field } = node;
   const text = await vscode.window.showInputBox({ title: `Add to ${listNames[field]}`, placeHolder: examples[field] });
   if (text !== undefined && text.trim() !== '')
-    await saveTask(root, addItem(await root.task.read(), field, text.trim()), log);
+    await changeTask(root, (task) => addItem(task, field, text.trim()), log);
 };
 
 const examples: Record<ListField, string> = {

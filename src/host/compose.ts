@@ -4,6 +4,7 @@ import { offerOldData } from './actions-import';
 import { Backup } from './backup';
 import { BackupWarning } from './backup-warning';
 import { registerCommands, updateUndoContext } from './commands';
+import { ConfigWarning } from './config-warning';
 import { ChangeDecorations } from './decorations';
 import { extensionApi, type ExtensionApi } from './extension-api';
 import { ForkOffer } from './fork-offer';
@@ -71,6 +72,12 @@ export const compose = (context: vscode.ExtensionContext): Host => {
   const recovery = new Recovery(workspaces);
   const location = new StoreLocation(context.globalState, log);
   const texts = new TextFields(workspaces, log);
+  const configWarning = new ConfigWarning(workspaces, log);
+  const handOn = async (): Promise<void> => {
+    await Promise.all(workspaces.current.map(writeSettings));
+    // Not awaited: the message stays until somebody reads it.
+    void configWarning.look().catch(failed);
+  };
   const oldData = new OldData(context.extensionUri, backup, log);
   const services: Services = {
     ...{ log, workspaces, tree, treeView, gutter, plugin, watch, states, flow },
@@ -98,7 +105,7 @@ export const compose = (context: vscode.ExtensionContext): Host => {
     plugin,
     timeline,
     new StatusBar(workspaces, backup, log),
-    new TaskView(workspaces, failed),
+    new TaskView(workspaces, failed, log),
     watch,
     states,
     backup,
@@ -124,7 +131,7 @@ export const compose = (context: vscode.ExtensionContext): Host => {
         if ((await plugin.updateContext()) === 'outdated') await plugin.offerUpdate().catch(failed);
       }),
     ),
-    workspaces.onDidChangeRoots(keep(() => Promise.all(workspaces.current.map(writeSettings)))),
+    workspaces.onDidChangeRoots(keep(handOn)),
     workspaces.onDidChangeRoots(() => void recovery.tell().catch(failed)),
     workspaces.onDidChangeRoots(keep(() => offerOldData(services))),
     vscode.workspace.onDidChangeConfiguration((event) => {
@@ -132,7 +139,7 @@ export const compose = (context: vscode.ExtensionContext): Host => {
       keep(async () => {
         if (event.affectsConfiguration(`${section}.${settings.storeLocation}`) && (await location.write()))
           await workspaces.reopen();
-        await Promise.all(workspaces.current.map(writeSettings));
+        await handOn();
         if (!serverSettings.some((key) => event.affectsConfiguration(`${section}.${key}`))) return backup.look();
         for (const follower of [watch, states, backup]) follower.lookAnew();
         await plugin.updateContext();

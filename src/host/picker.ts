@@ -1,7 +1,7 @@
 import * as vscode from 'vscode';
 import { CheckpointsError } from '../core/errors';
 import type { Checkpoint } from '../core/model';
-import { turnEnds, type TurnEnd } from '../core/turn-ends';
+import type { TurnEnd } from '../core/turn-ends';
 import type { Target } from './diff';
 import { commands, type CommandId } from './ids';
 import { firstLine, originText, rowCounts, triggerIcons, withoutIcons } from './labels';
@@ -10,6 +10,7 @@ import { relativeTime } from './relative-time';
 import { Root } from './root';
 import { isTreeNode, nodeTarget, nodeTargets, selectedNodes } from './tree-nodes';
 import type { Workspaces } from './workspaces';
+import { turnEndsOf } from './turn-ends-of';
 
 export interface CheckpointItem extends vscode.QuickPickItem {
   target: Target;
@@ -45,7 +46,7 @@ export const checkpointItems = async (
   const lists = await Promise.all(
     roots.map(async (root) => {
       const checkpoints = await root.api.list();
-      const ends = turnEnds(checkpoints);
+      const ends = await turnEndsOf(root, checkpoints);
       return checkpoints.map((checkpoint) => ({ root, checkpoint, end: ends.get(checkpoint.id) }));
     }),
   );

@@ -1,4 +1,5 @@
 import * as vscode from 'vscode';
+import { agreedTo, type Agreed } from '../core/agreed';
 import type { PlanOptions, RestoreOptions } from '../core/api';
 import type { Checkpoint, RestorePlan, RestoreScope } from '../core/model';
 import { covering } from '../core/plan';
@@ -9,7 +10,7 @@ import type { ShowPage } from './pages';
 import { withPatience } from './progress';
 import { runRestore } from './restore-run';
 import { chooseScope, firstScope } from './restore-scope';
-import { countPlan, deletesNamed, isEmptyPlan, nothingText, onlyForks, planText } from './restore-text';
+import { countPlan, deletesAny, isEmptyPlan, nothingText, onlyForks, planText } from './restore-text';
 import type { Root } from './root';
 import { sinceOf } from './since';
 import { requireTrust } from './trust';
@@ -27,6 +28,8 @@ interface Confirmed {
   scope: readonly RestoreScope[];
   /** The paths that will be written or deleted. */
   touched: string[];
+  /** What was shown of them; undefined where nothing was. */
+  agreed?: Agreed;
 }
 
 const restoreButton = 'Restore';
@@ -80,12 +83,17 @@ export class RestoreFlow {
       await this.nothingToDo(target, plan, paths);
       return false;
     }
-    if (deletesNamed(plan, paths)) {
+    if (deletesAny(plan)) {
       const message = `${doing(plan, checkpoint, paths)} “${shortTitle(checkpoint, 60)}”?`;
       const asked = { modal: true, detail: planText(plan, checkpoint.origin !== null) };
       if ((await vscode.window.showWarningMessage(message, asked, restoreButton)) === undefined) return false;
     }
-    const settled = await unsaved(root, { options, scope: plan.scope, touched: touchedBy(plan) });
+    const settled = await unsaved(root, {
+      options,
+      scope: plan.scope,
+      touched: touchedBy(plan),
+      agreed: agreedTo(plan),
+    });
     if (settled === undefined) return false;
     const title = `Restoring from “${shortTitle(checkpoint)}”`;
     const operation = (all: RestoreOptions) => root.api.restore(checkpoint.id, all);
@@ -182,13 +190,15 @@ export class RestoreFlow {
         ...(mine > 0 && mine < write + deleted ? [keepMineButton] : []),
         ...(choosable ? [chooseButton] : []),
       );
-      if (answer === confirmButton) return { options, scope: plan.scope, touched: touchedBy(plan) };
+      if (answer === confirmButton)
+        return { options, scope: plan.scope, touched: touchedBy(plan), agreed: agreedTo(plan) };
       if (answer === keepMineButton)
         return {
           // By name: when the agent is stopped for the restore, who changed what may look different.
           options: { ...options, keep: touchedBy(plan, isMine) },
           scope: plan.scope,
           touched: touchedBy(plan, (entry) => !isMine(entry)),
+          agreed: agreedTo(plan),
         };
       if (answer !== chooseButton) return undefined;
       const scope = await chooseScope(checkpoint, options.scope ?? ['files']);
@@ -210,14 +220,14 @@ export class RestoreFlow {
       }
       const paths = await this.chooser.choose(target, all, scope);
       // The user has just looked at each file: asking once more would be nagging.
-      return paths === undefined ? undefined : ticked(scope, paths.filter(covering(first.paths)));
+      return paths === undefined ? undefined : ticked(scope, all, paths.filter(covering(first.paths)));
     }
   }
 }
 
 /** Without a tick no file is restored, only what else was asked for. */
-const ticked = (scope: RestoreScope[], paths: string[]): Confirmed | undefined => {
-  if (paths.length > 0) return { options: { scope, paths }, scope, touched: paths };
+const ticked = (scope: RestoreScope[], plan: RestorePlan, paths: string[]): Confirmed | undefined => {
+  if (paths.length > 0) return { options: { scope, paths }, scope, touched: paths, agreed: agreedTo(plan, paths) };
   const others = withoutFiles(scope);
   if (others.length > 0) return { options: { scope: others }, scope: others, touched: [] };
   vscode.window.showInformationMessage('Nothing is ticked: no file was restored.');
@@ -259,12 +269,17 @@ const touchedBy = (
     .map((entry) => entry.path);
 
 /** The options with the files of unsaved editors settled; undefined when the user stopped. */
-const unsaved = async (root: Root, { options, scope, touched }: Confirmed): Promise<RestoreOptions | undefined> => {
+const unsaved = async (
+  root: Root,
+  { options, scope, touched, agreed }: Confirmed,
+): Promise<RestoreOptions | undefined> => {
   const answer = await settleUnsaved(root, new Set(touched));
   if (!answer.go) return undefined;
-  if (answer.keepOut.length === 0) return options;
+  const saved = answer.saved.map((path) => [path, undefined] as const);
+  const shown = agreed === undefined ? options : { ...options, agreed: new Map([...agreed, ...saved]) };
+  if (answer.keepOut.length === 0) return shown;
   // By name, which every operation heeds: undo, redo and the revert of a turn have their own paths.
-  const kept = { ...options, keep: [...(options.keep ?? []), ...answer.keepOut] };
+  const kept = { ...shown, keep: [...(options.keep ?? []), ...answer.keepOut] };
   if (touched.some((path) => !answer.keepOut.includes(path))) return kept;
   const others = withoutFiles(scope);
   if (others.length > 0) return { ...kept, scope: others };

@@ -1,15 +1,18 @@
 import * as vscode from 'vscode';
+import type { Agreed } from '../core/agreed';
 import type { RestoreOptions } from '../core/api';
 import { CheckpointsError } from '../core/errors';
 import type { Checkpoint, CheckpointId, PathReason, RestoreResult } from '../core/model';
 import { forkTitle } from '../core/titles';
 import { compareWithWorking } from './diff';
 import { commands } from './ids';
+import { plural } from './labels';
 import { showError } from './notifications';
 import type { ShowPage } from './pages';
 import { withCancel, withPatience } from './progress';
 import { resultText, type Done } from './restore-text';
 import type { Root } from './root';
+import { listed } from './unsaved';
 
 export interface RestoreJob {
   root: Root;
@@ -68,7 +71,7 @@ const attempt = async (job: RestoreJob, allowed: RestoreOptions, stopped = 0): P
 
 /** What the core refuses until it is asked for by name; undefined for everything else. */
 const permission = async (
-  { root, target }: RestoreJob,
+  { root, target, options }: RestoreJob,
   error: unknown,
   allowed: RestoreOptions,
   stopped: number,
@@ -80,6 +83,20 @@ const permission = async (
       'Delete and Restore',
     );
     return answer === undefined ? 'no' : { allowMassDelete: true };
+  }
+  const others = changedSince(error);
+  if (others !== undefined) {
+    const { paths, deleted, agreed } = others;
+    const named = paths.map((path) => (deleted.includes(path) ? `${path} (would be deleted)` : path));
+    const [too, out] = paths.length === 1 ? ['Restore It Too', 'Leave It Out'] : ['Restore Them Too', 'Leave Them Out'];
+    const answer = await vscode.window.showWarningMessage(
+      `${plural(paths.length, 'file')} changed after you were shown what would be restored.`,
+      { modal: true, detail: `${listed(named)}\n\nNothing has been restored yet.` },
+      too,
+      out,
+    );
+    if (answer === undefined) return 'no';
+    return answer === too ? { agreed } : { keep: [...(options.keep ?? []), ...(allowed.keep ?? []), ...paths] };
   }
   if (CheckpointsError.is(error, 'session-busy') && allowed.force !== true) {
     const sessions = atWork(error);
@@ -101,6 +118,14 @@ const permission = async (
     return answer === undefined ? 'no' : { force: true };
   }
   return undefined;
+};
+
+/** The files, and what it would be to agree to them as they are now. */
+const changedSince = (error: unknown): { paths: string[]; deleted: string[]; agreed: Agreed } | undefined => {
+  if (!CheckpointsError.is(error, 'needs-confirmation')) return undefined;
+  const { paths, deleted, agreed } = error.details ?? {};
+  if (!Array.isArray(paths) || !Array.isArray(deleted) || !(agreed instanceof Map)) return undefined;
+  return { paths: paths.map(String), deleted: deleted.map(String), agreed };
 };
 
 const atWork = ({ details }: CheckpointsError): string[] => {

@@ -32,9 +32,8 @@ export const isEmptyPlan = (plan: RestorePlan): boolean => {
   return write + deleted === 0 && plan.folders === undefined && onlyFiles;
 };
 
-/** A file that was asked for by name was not there then: to restore it is to delete it. */
-export const deletesNamed = (plan: RestorePlan, paths: readonly string[]): boolean =>
-  plan.entries.some(({ path, action }) => action === 'delete' && paths.includes(path));
+/** A file was not there then, asked for by name or in a folder that was: to restore it is to delete it. */
+export const deletesAny = (plan: RestorePlan): boolean => plan.entries.some(({ action }) => action === 'delete');
 
 /** Differs from the checkpoint and is not touched all the same. */
 const left = (plan: RestorePlan): string[] =>

@@ -1,5 +1,4 @@
 import * as vscode from 'vscode';
-import { turnEnds } from '../core/turn-ends';
 import { compareWithWorking, type Target } from './diff';
 import { commands } from './ids';
 import { showError } from './notifications';
@@ -7,6 +6,7 @@ import { type CheckpointItem, checkpointItem, newestFirst, openRoots } from './p
 import { matcherOf, parseQuery } from './search-query';
 import { SearchPreview } from './search-preview';
 import type { Services } from './services';
+import { turnEndsOf } from './turn-ends-of';
 
 const limit = 200;
 /** Typing is not interrupted by a query per letter. */
@@ -108,7 +108,7 @@ const find = async ({ workspaces }: Services, text: string): Promise<{ items: Ch
   const roots = await openRoots(workspaces);
   const found = await Promise.all(
     roots.map(async (root) => {
-      const ends = turnEnds(await root.api.list());
+      const ends = await turnEndsOf(root, await root.api.list());
       // What the index does not know is looked for here, so it counts after that.
       return (await root.api.list(fits === null ? { ...filter, limit } : filter))
         .map((checkpoint) => ({ root, checkpoint, end: ends.get(checkpoint.id) }))

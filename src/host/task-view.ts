@@ -7,6 +7,7 @@ import { fullTime, relativeTime } from './relative-time';
 import type { Root } from './root';
 import { TaskLook } from './task-look';
 import { isStep, listNames, statusNames, textNames, tickItem, type ListField, type TextField } from './task-model';
+import { changeTask } from './task-save';
 import { requireTrust } from './trust';
 import type { Workspaces } from './workspaces';
 
@@ -62,6 +63,7 @@ export class TaskView implements vscode.TreeDataProvider<TaskNode>, vscode.Dispo
   constructor(
     private readonly workspaces: Workspaces,
     private readonly failed: (error: unknown) => void,
+    private readonly log: vscode.LogOutputChannel,
   ) {
     this.view = vscode.window.createTreeView(views.task, { treeDataProvider: this, manageCheckboxStateManually: true });
     this.subscriptions = [
@@ -171,7 +173,7 @@ export class TaskView implements vscode.TreeDataProvider<TaskNode>, vscode.Dispo
         if (node.type !== 'taskItem') continue;
         const { root, field, index, text } = node;
         const done = state === vscode.TreeItemCheckboxState.Checked;
-        await root.task.save(root.api, tickItem(await root.task.read(), field, index, text, done));
+        await changeTask(root, (task) => tickItem(task, field, index, text, done), this.log);
       }
     } finally {
       // A tick that was refused or failed is taken back, too.

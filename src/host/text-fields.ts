@@ -5,7 +5,7 @@ import { textScheme } from './ids';
 import { explain } from './notifications';
 import type { Root } from './root';
 import { findItem, listNames, replaceItem, textNames, type ListField, type TextField } from './task-model';
-import { saveTask } from './task-save';
+import { changeTask, saveTask } from './task-save';
 import { requireTrust } from './trust';
 import type { Workspaces } from './workspaces';
 
@@ -133,15 +133,24 @@ export class TextFields implements vscode.FileSystemProvider, vscode.Disposable 
     if (text === '')
       throw new CheckpointsError('invalid-argument', 'The text is empty: remove it in the Task view instead.');
     const { field, index } = place;
-    const task = await root.task.read();
-    const items = task?.[field] ?? [];
     const texts = this.textsOf(uri, place);
-    const at = findItem(items, index, texts);
-    const old = items[at];
-    if (old === undefined) throw vscode.FileSystemError.FileNotFound(uri);
+    let at = -1;
     // Before it is saved: VS Code looks as soon as the store has changed.
     this.rows.set(uri.toString(), [text, ...texts]);
-    const saved = await saveTask(root, replaceItem(task, field, at, old, text), this.log);
+    const saved = await changeTask(
+      root,
+      (task) => {
+        const items = task?.[field] ?? [];
+        at = findItem(items, index, texts);
+        const old = items[at];
+        return old === undefined ? {} : replaceItem(task, field, at, old, text);
+      },
+      this.log,
+    );
+    if (saved === null) {
+      this.rows.set(uri.toString(), texts);
+      throw vscode.FileSystemError.FileNotFound(uri);
+    }
     // It may have been shortened.
     this.rows.set(uri.toString(), [saved[field]?.[at] ?? text, text, ...texts]);
   }

@@ -19,6 +19,7 @@ import { changesSince, endOfTurn, sinceOf } from './since';
 import { timelineNotices } from './timeline-notices';
 import { sessionsOf } from './tree';
 import { requireTrust } from './trust';
+import { turnEndsOf } from './turn-ends-of';
 
 /** Between two attempts to open what could not be opened: each of them makes the page ask again. */
 const patience = 3000;
@@ -42,7 +43,7 @@ export class HostTimeline implements TimelineBackend {
       workspaces: roots.map((candidate) => ({ id: idOf(candidate), name: candidate.name })),
       workspace: root === undefined ? null : idOf(root),
       checkpoints,
-      ends: turnEnds(checkpoints),
+      ends: root === undefined ? new Map() : await turnEndsOf(root, checkpoints),
       sessions: root === undefined ? [] : this.services.states.of(root, sessionsOf(checkpoints)),
       operation: root?.api.operation ?? null,
       notices: await timelineNotices(this.services, root, checkpoints),

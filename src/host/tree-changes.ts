@@ -1,5 +1,5 @@
 import type { Change, Checkpoint, CheckpointId } from '../core/model';
-import { turnEnds, type TurnEnd } from '../core/turn-ends';
+import type { TurnEnd } from '../core/turn-ends';
 import { changesSince } from './since';
 import type { Target } from './diff';
 import type { Root } from './root';
@@ -11,9 +11,8 @@ export class TreeChanges {
   private readonly before = new Map<CheckpointId, CheckpointId | undefined>();
   private readonly ends = new Map<Root, ReadonlyMap<CheckpointId, TurnEnd>>();
 
-  /** `checkpoints`: newest first. */
-  list(root: Root, checkpoints: readonly Checkpoint[]): void {
-    const ends = turnEnds(checkpoints);
+  /** `checkpoints`: newest first; with the ends of their turns. */
+  list(root: Root, checkpoints: readonly Checkpoint[], ends: ReadonlyMap<CheckpointId, TurnEnd>): void {
     this.ends.set(root, ends);
     checkpoints.forEach(({ id }, index) => {
       const before = ends.get(id)?.first.id ?? checkpoints[index + 1]?.id;

@@ -1,4 +1,5 @@
-import type { Checkpoint } from '../core/model';
+import type { Checkpoint, CheckpointId } from '../core/model';
+import type { TurnEnd } from '../core/turn-ends';
 import { turnKey } from '../core/turns';
 import { toSessions, type KnownSession } from '../protocol/rows';
 
@@ -40,11 +41,22 @@ export const isGroup = (item: TurnGroup | Checkpoint): item is TurnGroup => 'kin
 
 const isKept = (checkpoint: Checkpoint): boolean => checkpoint.pinned || checkpoint.name !== null;
 
+type Ends = ReadonlyMap<CheckpointId, TurnEnd>;
+
 /** `all`: with the pinned and named ones, which are shown elsewhere. */
-const turnGroup = (key: string, points: Checkpoint[], first: Checkpoint, all: readonly Checkpoint[]): TurnGroup => {
+const turnGroup = (
+  key: string,
+  points: Checkpoint[],
+  first: Checkpoint,
+  all: readonly Checkpoint[],
+  ends: Ends,
+): TurnGroup => {
   // The point that opens a turn holds what changed before it.
   const changes = all.filter((point) => point.trigger !== 'turn').map((point) => point.files);
-  const paths = [...new Set(changes.flatMap((files) => files.paths))];
+  const named = [...new Set(changes.flatMap((files) => files.paths))];
+  // Made and removed again: there is nothing of it to be seen.
+  const gone = new Set(all.flatMap(({ id }) => ends.get(id)?.passing ?? []));
+  const paths = named.filter((path) => !gone.has(path));
   return {
     kind: 'turn',
     key,
@@ -55,11 +67,13 @@ const turnGroup = (key: string, points: Checkpoint[], first: Checkpoint, all: re
     points,
     paths,
     // A record names the first paths only, and counts all.
-    changed: Math.max(paths.length, ...changes.map(({ added, modified, deleted }) => added + modified + deleted)),
+    changed:
+      Math.max(named.length, ...changes.map(({ added, modified, deleted }) => added + modified + deleted)) -
+      (named.length - paths.length),
   };
 };
 
-const sessionItems = (points: readonly Checkpoint[]): SessionGroup['items'] => {
+const sessionItems = (points: readonly Checkpoint[], ends: Ends): SessionGroup['items'] => {
   const turns = new Map<string, Checkpoint[]>();
   const order = new Set<string | Checkpoint>();
   for (const point of points) {
@@ -75,14 +89,15 @@ const sessionItems = (points: readonly Checkpoint[]): SessionGroup['items'] => {
     const shown = all.filter((point) => !isKept(point));
     const first = all.findLast(({ trigger }) => trigger === 'turn') ?? all.at(-1);
     // A level with one thing in it is a click for nothing.
-    return shown.length === 1 || first === undefined ? shown : [turnGroup(item, shown, first, all)];
+    return shown.length === 1 || first === undefined ? shown : [turnGroup(item, shown, first, all, ends)];
   });
 };
 
-/** `checkpoints`: newest first. `known`: what a running OpenCode says of their sessions. */
+/** `checkpoints`: newest first. `known`: what a running OpenCode says of their sessions. `ends`: where their turns end. */
 export const groupBySession = (
   checkpoints: readonly Checkpoint[],
   known: readonly KnownSession[] = [],
+  ends: Ends = new Map(),
 ): SessionGroup[] => {
   const bySession = new Map<string | null, Checkpoint[]>();
   for (const checkpoint of checkpoints) {
@@ -109,7 +124,7 @@ export const groupBySession = (
       latest: points[0]?.createdAt ?? new Date(session?.begun ?? 0).toISOString(),
       count: points.length,
       kept: points.filter(isKept),
-      items: sessionItems(points),
+      items: sessionItems(points, ends),
       forks: [],
       state: session?.state,
     });

@@ -11,6 +11,7 @@ import { lookOf, treeItem } from './tree-items';
 import { groupBySession, isGroup, type SessionGroup, type TurnGroup } from './tree-model';
 import type { CheckpointNode, FileNode, FolderNode, MoreNode, SessionNode, TreeNode, TurnNode } from './tree-nodes';
 import type { SessionStates } from './session-states';
+import { turnEndsOf } from './turn-ends-of';
 import type { Workspaces } from './workspaces';
 
 /**
@@ -396,10 +397,11 @@ export class CheckpointTree implements vscode.TreeDataProvider<TreeNode>, vscode
     // Nothing is there, and not because nothing was: that is told, not that all is to come.
     const lost = checkpoints.length === 0 ? lossInWords(root.api.lost()) : null;
     if (lost !== null) throw new CheckpointsError('store-broken', lost);
+    const ends = await turnEndsOf(root, checkpoints);
     this.counts.set(root, checkpoints.length);
-    this.changes.list(root, checkpoints);
+    this.changes.list(root, checkpoints, ends);
     if (!this.disposed) this.listed.fire();
-    return groupBySession(checkpoints, this.states?.of(root, sessionsOf(checkpoints)));
+    return groupBySession(checkpoints, this.states?.of(root, sessionsOf(checkpoints)), ends);
   }
 }
 

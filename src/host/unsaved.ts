@@ -2,7 +2,8 @@ import * as vscode from 'vscode';
 import { plural } from './labels';
 import type { Root } from './root';
 
-export type UnsavedAnswer = { go: true; keepOut: string[] } | { go: false };
+/** `saved`: what these hold is another thing by now, by the user's own hand. */
+export type UnsavedAnswer = { go: true; keepOut: string[]; saved: string[] } | { go: false };
 
 export interface UnsavedFile {
   path: string;
@@ -29,10 +30,10 @@ export const unsavedFiles = (root: Root): UnsavedFile[] => {
 };
 
 /** Up to ten, a line each. */
-export const listed = (files: readonly UnsavedFile[]): string =>
-  [...files.slice(0, 10).map(({ path }) => path), ...(files.length > 10 ? [`and ${files.length - 10} more`] : [])].join(
-    '\n',
-  );
+export const listed = (paths: readonly string[]): string =>
+  [...paths.slice(0, 10), ...(paths.length > 10 ? [`and ${paths.length - 10} more`] : [])].join('\n');
+
+export const pathsOf = (files: readonly UnsavedFile[]): string[] => files.map(({ path }) => path);
 
 /** Answers with those that could not be saved. */
 export const saveAll = async (files: readonly UnsavedFile[]): Promise<UnsavedFile[]> => {
@@ -43,13 +44,13 @@ export const saveAll = async (files: readonly UnsavedFile[]): Promise<UnsavedFil
 /** Unsaved editors of files that are about to change: the user saves them, leaves them out, or stops. */
 export const settleUnsaved = async (root: Root, paths: ReadonlySet<string>): Promise<UnsavedAnswer> => {
   const dirty = unsavedFiles(root).filter(({ path }) => paths.has(path));
-  if (dirty.length === 0) return { go: true, keepOut: [] };
+  if (dirty.length === 0) return { go: true, keepOut: [], saved: [] };
   const keep = dirty.length === 1 ? 'Leave It Out' : 'Leave Them Out';
   const answer = await vscode.window.showWarningMessage(
     `${plural(dirty.length, 'file')} with unsaved changes would be overwritten.`,
     {
       modal: true,
-      detail: `${listed(dirty)}\n\nWhat you save now goes into the safety checkpoint, so that an undo brings it back.`,
+      detail: `${listed(pathsOf(dirty))}\n\nWhat you save now goes into the safety checkpoint, so that an undo brings it back.`,
     },
     save,
     keep,
@@ -57,5 +58,5 @@ export const settleUnsaved = async (root: Root, paths: ReadonlySet<string>): Pro
   if (answer !== save && answer !== keep) return { go: false };
   // What cannot be saved is the user's to solve: it stays out.
   const out = answer === keep ? dirty : await saveAll(dirty);
-  return { go: true, keepOut: out.map(({ path }) => path) };
+  return { go: true, keepOut: pathsOf(out), saved: pathsOf(dirty.filter((file) => !out.includes(file))) };
 };

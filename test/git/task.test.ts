@@ -88,6 +88,29 @@ describe('a save of the task', () => {
   });
 });
 
+describe('a change of what is there', () => {
+  it('is made to what is there when it is saved, not to what was there when it was looked at', async () => {
+    const { workspace, task } = await open();
+    await task.save(workspace, { nextSteps: ['mine', 'other'] });
+    // The agent saves right behind each look.
+    const agent: Array<Promise<unknown>> = [];
+    const saved = await task.edit(workspace, (now) => {
+      if (agent.length === 0) agent.push(task.save(workspace, { nextSteps: ['mine', 'other', 'new of the agent'] }));
+      return { nextSteps: now?.nextSteps?.filter((step) => step !== 'mine'), completedSteps: ['mine'] };
+    });
+    await Promise.all(agent);
+    expect(saved?.task.nextSteps).toEqual(['other', 'new of the agent']);
+    expect(await task.read()).toMatchObject({ nextSteps: ['other', 'new of the agent'], completedSteps: ['mine'] });
+  });
+
+  it('that finds nothing to change makes no checkpoint', async () => {
+    const { workspace, task } = await open();
+    await task.save(workspace, { nextSteps: ['a'] });
+    expect(await task.edit(workspace, () => null)).toBeNull();
+    expect(await task.history(workspace)).toHaveLength(1);
+  });
+});
+
 describe('a restore of the task', () => {
   it('is exact, and can be undone', async () => {
     const { workspace, task, state } = await open();

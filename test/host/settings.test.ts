@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import * as vscode from 'vscode';
 import { loadConfig } from '../../src/core/config';
 import { commands, section } from '../../src/host/ids';
-import { activate, eventually, project, run, showFile, withStore } from './helpers';
+import { activate, answering, eventually, project, run, showFile, withStore } from './helpers';
 
 describe('settings', () => {
   let folder: string;
@@ -39,6 +39,24 @@ describe('settings', () => {
     await set('maxFileSize', undefined);
     await set('exclude', undefined);
     await eventually(file, (content) => content === null, 'not taken back');
+  });
+
+  it('that are not understood are told, once', async () => {
+    const told =
+      'The setting "opencodeCheckpoints.maxFileSize" takes a size such as "20 MB". It does not count until it is corrected.';
+    const asked = await answering([], async () => {
+      await set('maxFileSize', 'much');
+      await eventually(file, (content) => JSON.stringify(content) === '{"maxFileSize":"much"}', 'not written');
+      await set('maxCheckpoints', 50);
+      await eventually(file, (content) => JSON.stringify(content)?.includes('50') === true, 'not written');
+      await set('maxFileSize', undefined);
+      await set('maxCheckpoints', undefined);
+      await eventually(file, (content) => content === null, 'not taken back');
+    });
+    assert.deepEqual(
+      asked.map(({ message, items }) => [message, items]),
+      [[told, ['Open Settings']]],
+    );
   });
 
   it('have defaults that the core reads as its own', () => {

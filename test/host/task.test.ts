@@ -49,6 +49,23 @@ describe('task', () => {
     assert.equal((await task()).notes, undefined);
   });
 
+  it('does not lose what was typed for a row that is gone by then', async () => {
+    const item: TaskNode = { type: 'taskItem', root, field: 'nextSteps', index: 0, text: 'Write the tests' };
+    const asked = await answering(
+      [
+        // The agent rewrites its list while the user types.
+        async () => {
+          await root.task.save(root.api, { nextSteps: ['Review'] });
+          return 'Write all of the tests';
+        },
+        'Add to Next Steps',
+      ],
+      () => run(commands.editTaskRow, item),
+    );
+    assert.equal(asked[1]?.message, '“Write the tests” is not there any more: the task changed meanwhile.');
+    assert.deepEqual((await task()).nextSteps, ['Review', 'Write all of the tests']);
+  });
+
   it('keeps the lines of a text that has several', async () => {
     await root.task.save(root.api, { objective: 'One\nTwo', notes: ['First\nnote', 'Other'] });
     const edited = async (node: TaskNode, text: string): Promise<void> => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Checkpoint, Trigger } from '../../src/core/model';
-import { turnEnds, turnStart } from '../../src/core/turn-ends';
+import { turnEnds, turnStart, withoutPassing } from '../../src/core/turn-ends';
 import { rowCounts } from '../../src/host/labels';
 import { toRows } from '../../src/protocol/rows';
 import { Records } from './records';
@@ -42,6 +42,32 @@ describe('the end of a turn', () => {
       undefined,
       undefined,
     ]);
+  });
+
+  it('does not count what was made and removed again, and knows it by the files of both ends', async () => {
+    const points = made([
+      ['turn', 'a', 1],
+      ['tool', 'a', 1, 'cart.ts', 'scratch.ts', 'moved.ts'],
+      ['tool', 'a', 1, 'cart.ts'],
+      ['idle', 'a', 1, 'scratch.ts', 'moved.ts', 'old.ts'],
+    ]);
+    Object.assign(points[1]!.files, { added: 2, modified: 1 });
+    Object.assign(points[3]!.files, { deleted: 2, modified: 1 });
+    const ends = turnEnds([...points].reverse());
+    const end = points[3]!;
+    expect(ends.get(end.id)).toMatchObject({ changed: 4, passing: ['scratch.ts', 'moved.ts'] });
+    const asked: string[] = [];
+    const seen = await withoutPassing(ends, async (id, path) => {
+      asked.push(path);
+      return path === 'moved.ts' && id === end.id;
+    });
+    expect(seen.get(end.id)).toMatchObject({
+      changed: 3,
+      paths: ['cart.ts', 'moved.ts', 'old.ts'],
+      passing: ['scratch.ts'],
+    });
+    // Only what may have come and gone is asked for.
+    expect(new Set(asked)).toEqual(new Set(['scratch.ts', 'moved.ts']));
   });
 
   it('keeps its own counts where nothing came before the last call', () => {

@@ -164,5 +164,10 @@ describe('groupBySession', () => {
     idle.files.modified = 6100;
     const [sweep] = groupBySession([idle, tool, before])[0]?.items ?? [];
     expect(sweep !== undefined && isGroup(sweep) ? sweep.changed : undefined).toBe(6100);
+    // What was made and removed again in it is nothing that it changed.
+    idle.files.modified = 0;
+    const end = { first: before, paths: ['x.ts'], changed: 1, atOnce: false, passing: ['y.ts'] };
+    const [passing] = groupBySession([idle, tool, before], [], new Map([[idle.id, end]]))[0]?.items ?? [];
+    expect(passing).toMatchObject({ paths: ['x.ts'], changed: 1 });
   });
 });

@@ -14,7 +14,7 @@ import {
 import { relativeTime, shortAge } from '../../../src/host/relative-time';
 import {
   countPlan,
-  deletesNamed,
+  deletesAny,
   isEmptyPlan,
   nothingText,
   planText,
@@ -188,14 +188,10 @@ describe('the restore dialog', () => {
     );
   });
 
-  it('knows when a file asked for by name would go, not others in its folder', () => {
-    const entries: RestorePlan['entries'] = [
-      { path: 'src/new.ts', action: 'delete' },
-      { path: 'src/old.ts', action: 'write' },
-    ];
-    expect(deletesNamed(plan({ entries }), ['src/new.ts'])).toBe(true);
-    expect(deletesNamed(plan({ entries }), ['src/old.ts'])).toBe(false);
-    expect(deletesNamed(plan({ entries }), ['src'])).toBe(false);
+  it('knows when a file would go', () => {
+    const write = { path: 'src/old.ts', action: 'write' } as const;
+    expect(deletesAny(plan({ entries: [write, { path: 'src/new.ts', action: 'delete' }] }))).toBe(true);
+    expect(deletesAny(plan({ entries: [write, { path: 'src/new.ts', action: 'keep' }] }))).toBe(false);
   });
 
   it('says how many messages a fork keeps', () => {

@@ -150,9 +150,12 @@ export class CheckpointsTimeline extends LitElement {
     const wanted = this.low ? this.instead : store.state.detail;
     const showDetail = wanted && store.data.rows.length > 0 && (this.beside || store.selected !== null);
     const over = this.low && showDetail;
-    return html`<main class="page ${this.beside ? 'beside' : over ? 'instead' : 'below'}">
-        ${data?.workspace === null ? nothing : this.toolbar(store)} ${noticeBar(data?.notices ?? [], this.act)}
-        ${this.staleBar(store)}
+    // Where nothing could be loaded there is nothing to filter, and nothing can be made.
+    const bare = data?.workspace === null || (!data && store.failure !== null);
+    return html`<main
+        class="page ${this.beside ? 'beside' : over ? 'instead' : 'below'} ${this.size.height < lowUpTo ? 'low' : ''}"
+      >
+        ${bare ? nothing : this.toolbar(store)} ${noticeBar(data?.notices ?? [], this.act)} ${this.staleBar(store)}
         <div class="panes">
           <div class="main" ?inert=${over}>
             <div class="stage">${this.main(store)} ${underWay(data?.operation ?? null)}</div>

@@ -1,7 +1,7 @@
 import { html, nothing, type TemplateResult } from 'lit';
 import '@vscode-elements/elements/dist/vscode-button/index.js';
 import type { Failure } from '../../../src/protocol/envelope';
-import type { Notice, TimelineAction } from '../../../src/protocol/timeline';
+import type { Notice, NoticeAction, TimelineAction } from '../../../src/protocol/timeline';
 
 type Act = (action: TimelineAction) => void;
 
@@ -47,9 +47,22 @@ export function errorState({ reason, message }: Failure, act: Act, onRetry: () =
       'error',
       'The timeline could not be loaded',
       message,
-      html`<vscode-button @click=${onRetry}>Retry</vscode-button>`,
+      html`<vscode-button @click=${onRetry}>Retry</vscode-button> ${wayOut(reason, act)}`,
     )}
   </div>`;
+}
+
+const waysOut: Record<string, { action: NoticeAction; label: string }> = {
+  'store-broken': { action: 'runDoctor', label: 'Run Doctor' },
+  'store-readonly': { action: 'openSettings', label: 'Open Settings' },
+};
+
+/** What the message tells to do, where it can be done from here. */
+function wayOut(reason: string, act: Act): TemplateResult | typeof nothing {
+  const found = waysOut[reason];
+  if (!found) return nothing;
+  const { action, label } = found;
+  return html`<vscode-button secondary @click=${() => act({ type: 'notice', action })}>${label}</vscode-button>`;
 }
 
 export function noFolderState(act: Act): TemplateResult {
