@@ -52,7 +52,8 @@ describe('package.json and the code', () => {
 
   it('offer on several rows of the tree only what means several', () => {
     const several = (manifest.contributes.menus['view/item/context'] ?? []).filter(
-      ({ when = '' }) => when.includes(views.tree) && !when.includes('!listMultiSelection'),
+      ({ when = '', group = '' }) =>
+        when.includes(views.tree) && !group.startsWith('inline') && !when.includes('!listMultiSelection'),
     );
     expect(sorted(new Set(several.map(({ command }) => command)))).toEqual(
       sorted([
@@ -69,6 +70,14 @@ describe('package.json and the code', () => {
     const order = inMenu.sort((a, b) => ((a.group ?? '') < (b.group ?? '') ? -1 : 1)).map(({ command }) => command);
     const inPalette = manifest.contributes.commands.map(({ command }) => command);
     expect(order).toEqual(inPalette.filter((command) => others.includes(command)));
+  });
+
+  it('have buttons on rows however many are selected: VS Code looks only when it draws a row, and they would stay away', () => {
+    const buttons = (manifest.contributes.menus['view/item/context'] ?? []).filter(({ group = '' }) =>
+      group.startsWith('inline'),
+    );
+    expect(buttons.length).toBeGreaterThan(5);
+    expect(buttons.filter(({ when = '' }) => /list\w+Selection/.test(when))).toEqual([]);
   });
 
   it('compare two rows of a kind that stands for a checkpoint', () => {
