@@ -69,10 +69,10 @@ function build(select: Select, print: (text: string) => void): Command {
   registerOriginalsCommands(program, select);
   registerStoreCommands(program, select);
   registerTaskCommands(program, select);
+  registerBackupCommands(program, select);
   registerSyncCommands(program, select);
   registerExportCommand(program, select);
   registerImportCommand(program, select);
-  registerBackupCommands(program, select);
   registerPluginCommands(program, select);
   return program;
 }

@@ -208,6 +208,8 @@ export function readConfigFile(path: string): { values: unknown; problem: Config
   }
 }
 
+const switches: Readonly<Record<string, boolean>> = { true: true, '1': true, false: false, '0': false };
+
 /** Environment beats files: OPENCODE_CHECKPOINTS_<SETTING>, e.g. OPENCODE_CHECKPOINTS_AUTOMATIC=off. */
 export function environmentLayer(env: Environment): Record<string, unknown> {
   const out: Record<string, unknown> = {};
@@ -218,7 +220,8 @@ export function environmentLayer(env: Environment): Record<string, unknown> {
       .toUpperCase()}`;
     const value = env[name];
     if (value === undefined || value === '') continue;
-    if (typeof defaults[key] === 'boolean') out[key] = value === 'true' || value === '1';
+    // What is neither is told as a bad value.
+    if (typeof defaults[key] === 'boolean') out[key] = switches[value.toLowerCase()] ?? value;
     else if (key === 'exclude') out[key] = value.split(',').filter(Boolean);
     else if (key === 'maxCheckpoints' || key === 'task.autosaveEvery' || key === 'backup.generations')
       out[key] = Number(value);

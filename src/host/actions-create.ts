@@ -64,7 +64,9 @@ const sessionOf = async (root: Root, log: Services['log']): Promise<SessionAncho
 const warnPartial = ({ files }: Checkpoint): void => {
   const names = files.partial.slice(0, 3).map(({ path, reason }) => `${path} (${reason})`);
   const more = files.partial.length > names.length ? ` and ${files.partial.length - names.length} more` : '';
-  vscode.window.showWarningMessage(`The checkpoint is not whole: could not read ${names.join(', ')}${more}.`);
+  vscode.window.showWarningMessage(
+    `The checkpoint is not whole: could not read ${names.join(', ')}${more}. The rest is in it; make another one when they can be read.`,
+  );
 };
 
 /** The roots a new checkpoint is for: the one that was named, the active editor's, or the user says. */
@@ -99,7 +101,9 @@ const settled = async (roots: readonly Root[]): Promise<boolean> => {
   const failed = await saveAll(dirty);
   if (failed.length > 0) {
     const names = failed.map(({ path }) => path).join(', ');
-    vscode.window.showWarningMessage(`No checkpoint was made: ${names} could not be saved.`);
+    vscode.window.showWarningMessage(
+      `No checkpoint was made: ${names} could not be saved. Save by hand, or choose ${createAnyway}.`,
+    );
   }
   return failed.length === 0;
 };

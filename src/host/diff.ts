@@ -75,7 +75,7 @@ const sideUri = async (side: Side, file: vscode.Uri, beside: vscode.Uri): Promis
   side === 'working' ? workingSide(file) : snapshotUri(side.checkpoint.id, file, beside);
 
 /** Many files in VS Code's changes editor. A rename shows as one row with both paths. */
-export const openChanges = async (
+const showMany = async (
   root: Root,
   title: string,
   left: Side,
@@ -101,7 +101,7 @@ export const compareWithWorking = async (target: Target, paths?: string[]): Prom
   const { root, checkpoint } = target;
   const { changes } = await root.api.diff(checkpoint.id, undefined, paths === undefined ? {} : { paths });
   if (changes.length === 0) return false;
-  await openChanges(root, `${momentTitle(checkpoint)} ↔ Working Files`, { checkpoint }, 'working', changes);
+  await showMany(root, `${momentTitle(checkpoint)} ↔ Working Files`, { checkpoint }, 'working', changes);
   return true;
 };
 
@@ -113,7 +113,7 @@ export const compareCheckpoints = async (
 ): Promise<boolean> => {
   const { changes } = await root.api.diff(from.id, to.id);
   if (changes.length === 0) return false;
-  await openChanges(root, title, { checkpoint: from }, { checkpoint: to }, changes);
+  await showMany(root, title, { checkpoint: from }, { checkpoint: to }, changes);
   return true;
 };
 

@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 import { CheckpointsError } from '../core/errors';
 import type { Target } from './diff';
 import { commands, contextKeys } from './ids';
-import { shortTitle } from './labels';
+import { momentTitle } from './labels';
 import { snapshotUri } from './uris';
 import { workingKind } from './working-side';
 import type { Workspaces } from './workspaces';
@@ -32,7 +32,7 @@ export class Gutter implements vscode.Disposable {
     this.clear();
     this.chosen = target;
     const { root, checkpoint } = target;
-    const label = `Checkpoint: ${shortTitle(checkpoint)}`;
+    const label = `Checkpoint: ${momentTitle(checkpoint)}`;
     // With git's own root it comes before git in the inline change view: it is what was asked for just now.
     const source = vscode.scm.createSourceControl('opencodeCheckpoints', label, vscode.Uri.file(root.api.root));
     source.inputBox.visible = false;
@@ -47,7 +47,7 @@ export class Gutter implements vscode.Disposable {
       },
     };
     this.source = source;
-    this.item = statusItem(shortTitle(checkpoint, 24));
+    this.item = statusItem(momentTitle(checkpoint, 24));
     await vscode.commands.executeCommand('setContext', contextKeys.gutter, true);
   }
 
@@ -85,7 +85,7 @@ const statusItem = (title: string): vscode.StatusBarItem => {
   const item = vscode.window.createStatusBarItem('opencodeCheckpoints.gutter', vscode.StatusBarAlignment.Left, -1);
   item.name = 'Checkpoint in Gutter';
   item.text = `$(diff-single) ${title}`;
-  item.tooltip = `The gutter of each editor shows what changed since “${title}”. Click to hide it again.`;
+  item.tooltip = `The gutter of each editor shows what changed since this checkpoint: ${title}. Click to hide it again.`;
   item.command = commands.stopGutter;
   item.show();
   return item;

@@ -151,6 +151,8 @@ async function startEditor(options: DemoOptions, context: EditorContext): Promis
     workspace,
     env: {
       PATH: path.join(delimiter),
+      // What the editor and an OpenCode in its terminals leave there goes with the demo. A desktop's sockets lie there, too: their paths would get too long.
+      ...(options.tools ? { TMPDIR: join(home, 'tmp') } : {}),
       CHECKPOINTS_DEMO: home,
       OPENCODE_CHECKPOINTS_HOME: store,
       OPENCODE_BIN: binary,

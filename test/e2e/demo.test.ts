@@ -128,6 +128,13 @@ describe('the demo', () => {
     }
   });
 
+  it('keeps in its own folder what the editor puts into the temporary one', async () => {
+    await workbench.openFile('src/greeter.ts');
+    const own = (): string[] => readdirSync(join(dirname(workspace), 'tmp'));
+    const ofTypeScript = (): boolean => own().some((name) => name.startsWith('vscode-typescript'));
+    await until(ofTypeScript, 60_000, () => `the temporary folder of the demo has only: ${own().join(', ')}`);
+  });
+
   it('leaves nothing after Ctrl+C', async () => {
     const folder = dirname(workspace);
     expect(processesOf(-1, folder).length).toBeGreaterThan(0);

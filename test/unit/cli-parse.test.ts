@@ -179,6 +179,17 @@ describe('reading the command line', () => {
     expect(globals('undo', '--allow-mass-delete')).toMatchObject({ json: false });
   });
 
+  it('lists the commands in the order in which everything else tells them', () => {
+    const help = parse(['--help']);
+    const listed =
+      help.kind === 'answer' ? [...help.text.matchAll(/^ {2}([a-z][a-z-]*)(?= |$)/gm)].map(([, name]) => name) : [];
+    expect(listed).toEqual([
+      ...['create', 'list', 'show', 'diff', 'cat', 'restore', 'undo', 'redo', 'revert-turn'],
+      ...['rename', 'describe', 'pin', 'unpin', 'delete', 'clear', 'originals', 'stats', 'prune', 'doctor'],
+      ...['task', 'backup', 'sync', 'export', 'import', 'plugin', 'help'],
+    ]);
+  });
+
   it.each(['run', 'status', 'restore', 'verify'])('has help with an example for backup %s', (command) => {
     const help = parse(['backup', command, '--help']);
     expect(help.kind === 'answer' && help.text).toContain(`opencode-checkpoints backup ${command}`);

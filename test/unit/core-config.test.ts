@@ -35,6 +35,27 @@ describe('settings', () => {
     expect([config.exclude, problems]).toEqual([['secret.txt'], []]);
   });
 
+  it('are true or false in the environment, and anything else is told', () => {
+    const root = folder();
+    const load = (value: string) =>
+      loadConfig(root, join(root, 'none'), {
+        XDG_CONFIG_HOME: folder(),
+        OPENCODE_CHECKPOINTS_TASK_EXPORT_STATE: value,
+      });
+    for (const [value, wanted] of [
+      ['1', true],
+      ['true', true],
+      ['0', false],
+      ['False', false],
+    ] as const)
+      expect([load(value).config['task.exportState'], load(value).problems]).toEqual([wanted, []]);
+    const { config, problems } = load('on');
+    expect(config['task.exportState']).toBe(true);
+    expect(problems.map(({ message }) => message)).toEqual([
+      'environment: bad value for "task.exportState", which takes true or false.',
+    ]);
+  });
+
   it('that are not understood are named', () => {
     const root = folder();
     mkdirSync(join(root, '.opencode'));

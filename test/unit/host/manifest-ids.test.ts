@@ -30,7 +30,7 @@ const manifest = read('package.json') as {
     views: Record<string, Array<{ id: string }>>;
     viewsContainers: { activitybar: Array<{ id: string }> };
     configuration: { properties: Record<string, Setting> };
-    menus: Record<string, Array<{ command: string; when?: string }>>;
+    menus: Record<string, Array<{ command: string; when?: string; group?: string }>>;
   };
 };
 const nls = read('package.nls.json') as Record<string, string>;
@@ -52,7 +52,8 @@ describe('package.json and the code', () => {
 
   it('offer on several rows of the tree only what means several', () => {
     const several = (manifest.contributes.menus['view/item/context'] ?? []).filter(
-      ({ when = '' }) => when.includes(views.tree) && !when.includes('!listMultiSelection'),
+      ({ when = '', group = '' }) =>
+        when.includes(views.tree) && !group.startsWith('inline') && !when.includes('!listMultiSelection'),
     );
     expect(sorted(new Set(several.map(({ command }) => command)))).toEqual(
       sorted([
@@ -60,6 +61,23 @@ describe('package.json and the code', () => {
         ...[commands.restoreFile, commands.restoreFolder, commands.openChanges, commands.openFile],
       ]),
     );
+  });
+
+  it('offer in the menu of the list what is for other places in the order of the palette', () => {
+    const others: string[] = [commands.backUpNow, commands.restoreSessions, commands.showBackupStatus];
+    others.push(commands.push, commands.fetch, commands.import);
+    const inMenu = (manifest.contributes.menus['view/title'] ?? []).filter(({ command }) => others.includes(command));
+    const order = inMenu.sort((a, b) => ((a.group ?? '') < (b.group ?? '') ? -1 : 1)).map(({ command }) => command);
+    const inPalette = manifest.contributes.commands.map(({ command }) => command);
+    expect(order).toEqual(inPalette.filter((command) => others.includes(command)));
+  });
+
+  it('have buttons on rows however many are selected: VS Code looks only when it draws a row, and they would stay away', () => {
+    const buttons = (manifest.contributes.menus['view/item/context'] ?? []).filter(({ group = '' }) =>
+      group.startsWith('inline'),
+    );
+    expect(buttons.length).toBeGreaterThan(5);
+    expect(buttons.filter(({ when = '' }) => /list\w+Selection/.test(when))).toEqual([]);
   });
 
   it('compare two rows of a kind that stands for a checkpoint', () => {
