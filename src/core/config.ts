@@ -84,6 +84,9 @@ const oneOf =
   (value: unknown): unknown =>
     typeof value === 'string' && allowed.includes(value) ? value : undefined;
 const text = (value: unknown): unknown => (typeof value === 'string' ? value : undefined);
+/** Empty, or the same wherever one stands. */
+const place = (value: unknown): unknown =>
+  typeof value === 'string' && (value === '' || isAbsolute(value) || /^~(?=[/\\]|$)/.test(value)) ? value : undefined;
 const flag = (value: unknown): unknown => (typeof value === 'boolean' ? value : undefined);
 const count = (value: unknown): unknown =>
   typeof value === 'number' && Number.isInteger(value) && value >= 0 ? value : undefined;
@@ -106,7 +109,7 @@ const wanted: Record<ConfigKey, string> = {
   'opencode.serverUrl': 'an address',
   'opencode.path': 'a path',
   storeLocation: 'a path',
-  'backup.path': 'a path',
+  'backup.path': 'an absolute path',
   'backup.generations': 'a whole number',
   'backup.debug': 'true or false',
   tools: '"all", "core" or "none"',
@@ -126,7 +129,7 @@ const readers: Record<ConfigKey, (value: unknown) => unknown> = {
   'opencode.serverUrl': text,
   'opencode.path': text,
   storeLocation: text,
-  'backup.path': text,
+  'backup.path': place,
   'backup.generations': count,
   'backup.debug': flag,
   tools: oneOf('all', 'core', 'none'),

@@ -145,7 +145,9 @@ export class Restorer {
     const all = await this.differences(job, facts);
     const only = job.only ? new Set(job.only) : target.files.only && !job.changes ? new Set(target.files.only) : null;
     const changes = await this.asFirstNamed(job, only ? all.filter((change) => only.has(change.path)) : all);
-    if (paths.length > 0) await this.checkPaths(paths, facts, target.files);
+    // What was shown and is gone by itself since is no mistake.
+    const named = paths.filter((path) => options.agreed?.has(path) !== true);
+    if (named.length > 0) await this.checkPaths(named, facts, target.files);
     const flags = look || options.keepUserEdits === true;
     const refused = target.origin === null ? [] : await this.store.refusals(changes, true);
     const whyNot = new Map(refused.map(({ path, reason }) => [path, reason]));

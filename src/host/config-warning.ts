@@ -32,7 +32,7 @@ export class ConfigWarning {
     for (const words of all) this.log.warn(`settings: ${words}`);
     const open = isOwn(first.root, first.problem) ? 'Open Settings' : 'Open File';
     const answer = await vscode.window.showWarningMessage(
-      `${all.join(' ')} It does not count until it is corrected.`,
+      `${all.join(' ')} ${all.length === 1 ? 'It does not count until it is corrected.' : 'They do not count until they are corrected.'}`,
       open,
     );
     if (answer !== open) return;

@@ -113,6 +113,12 @@ export const momentTitle = (checkpoint: Checkpoint, length = 40): string => {
   return checkpoint.trigger === 'turn' && checkpoint.name === null ? `Before “${title}”` : title;
 };
 
+/** The title of a diff of two moments, or of what a turn changed, with the working file in place of what is right. */
+export const besideWorking = (title: string): string => {
+  const turn = /^Changes of (“.*”)/.exec(title)?.[1];
+  return turn === undefined ? title.replace(/↔.*$/, '↔ Working File)') : `Before ${turn} ↔ Working File)`;
+};
+
 /** A name for titles of diffs and dialogs: never longer than a tab can show. */
 export const shortTitle = (checkpoint: Checkpoint, length = 40): string => {
   const title = firstLine(checkpoint.title) || checkpoint.id;

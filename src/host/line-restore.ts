@@ -3,7 +3,7 @@ import * as vscode from 'vscode';
 import { CheckpointsError } from '../core/errors';
 import { carriedOver, hunksBetween, hunksInSelection, splitLines, type Hunk } from './hunks';
 import { commands, snapshotScheme } from './ids';
-import { plural } from './labels';
+import { besideWorking, plural } from './labels';
 import { editOf, hunkOf, type LineChange } from './line-edit';
 import { lastLine, selectedSide } from './selected-lines';
 import { activeSnapshotDiff } from './snapshot-diff';
@@ -164,7 +164,7 @@ const workingTitle = (file: vscode.Uri): string => {
   const { label = '', input } = vscode.window.tabGroups.activeTabGroup.activeTab ?? {};
   // The editor of many changes has no file in its title.
   const of = input instanceof vscode.TabInputTextDiff ? '' : `${basename(file.path)} (`;
-  return `${of}${label.replace(/↔.*$/, '↔ Working File)')}`;
+  return `${of}${besideWorking(label)}`;
 };
 
 /** Lines are taken back into the working file: the way to a diff with it. */

@@ -111,7 +111,7 @@ export const advice: Record<Reason, Advice> = {
     action: openLog,
   },
   'server-unreachable': {
-    sentence: 'The OpenCode server does not answer.',
+    sentence: 'No OpenCode server answers.',
     wayOut: 'Files and task can be restored without it. Start OpenCode, or check its address.',
     action: settingsOf('opencode.serverUrl'),
   },

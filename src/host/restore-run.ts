@@ -92,8 +92,9 @@ const permission = async (
     const answer = await vscode.window.showWarningMessage(
       `${plural(paths.length, 'file')} changed after you were shown what would be restored.`,
       { modal: true, detail: `${listed(named)}\n\nNothing has been restored yet.` },
-      too,
+      // First, and with it the one of the Enter key, is what takes nothing away.
       out,
+      too,
     );
     if (answer === undefined) return 'no';
     return answer === too ? { agreed } : { keep: [...(options.keep ?? []), ...(allowed.keep ?? []), ...paths] };

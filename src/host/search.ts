@@ -26,11 +26,11 @@ const compareButton: vscode.QuickInputButton = {
 };
 
 /**
- * A pick that searches while you type. What one moves to is previewed behind it; Enter compares with the working files,
- * the buttons do the rest.
+ * A pick that searches while you type. What one moves to is previewed behind it; Enter compares with the working files, or at the end of a turn shows
+ * what the turn did; the buttons do the rest.
  */
 export const search = (services: Services): void => {
-  const pick = vscode.window.createQuickPick<CheckpointItem>();
+  const pick = vscode.window.createQuickPick<FoundItem>();
   pick.title = 'Search Checkpoints';
   pick.placeholder = 'Words, and trigger:turn  file:src/app.ts  session:login  is:pinned  since:2d  until:2026-01-31';
   // The results are what the query found; filtering them again by its text would hide them.
@@ -83,7 +83,9 @@ export const search = (services: Services): void => {
   });
   pick.onDidAccept(() => {
     const [item] = pick.activeItems;
-    if (item !== undefined) start(act(item.target));
+    if (item === undefined) return;
+    // The working files often are as a turn left them: what was found, and was shown on the way, is what the turn did.
+    start(act(item.target, item.endsTurn ? commands.compareTurn : undefined));
   });
   pick.onDidTriggerItemButton(({ item, button }) => {
     if (button === restoreButton) start(act(item.target, commands.restore));
@@ -100,7 +102,11 @@ export const search = (services: Services): void => {
   void ask();
 };
 
-const find = async ({ workspaces }: Services, text: string): Promise<{ items: CheckpointItem[]; leftOut: string }> => {
+interface FoundItem extends CheckpointItem {
+  endsTurn: boolean;
+}
+
+const find = async ({ workspaces }: Services, text: string): Promise<{ items: FoundItem[]; leftOut: string }> => {
   const query = parseQuery(text, Date.now());
   const { search: words, trigger, since, until } = query;
   const filter = { search: words, trigger, since, until };
@@ -122,6 +128,7 @@ const find = async ({ workspaces }: Services, text: string): Promise<{ items: Ch
     .map(({ end, ...target }) => ({
       ...checkpointItem(target, roots.length > 1, end),
       alwaysShow: true,
+      endsTurn: end !== undefined,
       buttons: [compareButton, revealButton, ...(vscode.workspace.isTrusted ? [restoreButton] : [])],
     }));
   const [problem] = query.unknown;

@@ -1,5 +1,5 @@
 import { mkdir, readFile, rm } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { dirname, isAbsolute, join } from 'node:path';
 import * as vscode from 'vscode';
 import { writeAtomic } from '../core/atomic-file';
 import { globalConfigPath } from '../core/config';
@@ -68,6 +68,12 @@ export class StoreLocation {
   async write(): Promise<boolean> {
     const path = globalConfigPath();
     const wanted = vscode.workspace.getConfiguration(section).inspect<string>(settings.storeLocation)?.globalValue;
+    // Passed on, it would stop the plugin and the command line as well.
+    if (wanted && !isAbsolute(wanted)) {
+      if (!this.told) void this.tellRelative(wanted);
+      this.told = true;
+      return false;
+    }
     try {
       await writeStoreLocation(path, wanted ?? '', {
         get: () => this.state.get<Written>(memoryKey),
@@ -82,6 +88,16 @@ export class StoreLocation {
       this.told = true;
       return false;
     }
+  }
+
+  private async tellRelative(wanted: string): Promise<void> {
+    const open = 'Open Settings';
+    const answer = await vscode.window.showErrorMessage(
+      `The setting “${section}.${settings.storeLocation}” takes an absolute path, and “${wanted}” is none. Checkpoints are kept where they were.`,
+      open,
+    );
+    if (answer === open)
+      await vscode.commands.executeCommand('workbench.action.openSettings', `${section}.${settings.storeLocation}`);
   }
 
   private async tell(path: string, why: string): Promise<void> {

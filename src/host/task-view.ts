@@ -157,11 +157,15 @@ export class TaskView implements vscode.TreeDataProvider<TaskNode>, vscode.Dispo
       (node) => node.type === 'taskList' && (node.items.length > 0 || addable.has(node.field)),
     );
     const head: TaskNode[] = title === undefined ? [] : [title];
+    const blocked = (node: TaskNode): boolean =>
+      node.type === 'taskList' && node.field === 'blockers' && node.items.length > 0;
     return [
       ...head,
       { type: 'taskStatus', root, status: task.status },
       ...others,
-      ...shown,
+      // What stands in the way must not stand below hundreds of steps.
+      ...shown.filter(blocked),
+      ...shown.filter((node) => !blocked(node)),
       { type: 'taskHistory', root },
     ];
   }
@@ -256,7 +260,10 @@ const taskItem = (node: TaskNode): vscode.TreeItem => {
       return item;
     }
     case 'taskItem': {
-      const item = new vscode.TreeItem(firstLine(node.text) || '(empty)', None);
+      const text = node.text.trim();
+      const line = firstLine(text);
+      const label = line === text ? line : `${line} …`;
+      const item = new vscode.TreeItem(label || '(empty)', None);
       item.tooltip = node.text;
       if (isStep(node.field))
         item.checkboxState =

@@ -201,7 +201,7 @@ describe.each(['v1', 'v2'] as const)('conversation on OpenCode %s', (generation)
     await workbench.command('Checkpoints: Open Timeline');
     const page = await workbench.webview('checkpoints-timeline .row');
     await opencode.kill();
-    await page.getByText('The OpenCode server does not answer').waitFor();
+    await page.getByText('No OpenCode server answers').waitFor();
     const other = await startOpenCode({ generation, sharing: opencode });
     const title = 'Whispers (fork #1)';
     try {

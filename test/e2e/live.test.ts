@@ -124,7 +124,7 @@ describe('a living OpenCode', () => {
     const { workbench } = session;
     await opencode.stop();
     const page = await workbench.webview('checkpoints-timeline .row');
-    await page.getByText('The OpenCode server does not answer').waitFor();
+    await page.getByText('No OpenCode server answers').waitFor();
     await workbench.screenshot('live-5-out-of-reach');
     await page.locator('.row', { hasText: 'Say it louder' }).last().click();
     await page.getByRole('button', { name: 'Restore…' }).first().click();

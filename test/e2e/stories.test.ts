@@ -96,8 +96,9 @@ describe('stories', () => {
     // What one moves to is shown behind the list.
     await workbench.tab(/^cart\.test\.ts/).waitFor();
     await workbench.screenshot('story-search');
+    // What was found is the end of a turn: what that changed is what one sees then, too.
     await workbench.page.keyboard.press('Enter');
-    await workbench.tab(/↔ Working Files/).waitFor();
+    await workbench.tab(/^Changes of “Add a discount to total\(\)/).waitFor();
   });
 
   it('a prompt is found by its words, and what changed since is shown', async () => {

@@ -95,6 +95,15 @@ describe('a restore that was agreed to', () => {
     expect(box.read('a.txt')).toBe('a.txt then');
   });
 
+  it('is not refused for a ticked file that is gone by itself meanwhile', async () => {
+    const { box, workspace } = await changed();
+    const plan = await workspace.plan('then');
+    const ticked = ['a.txt', 'made.txt'];
+    rmSync(join(box.root, 'made.txt'));
+    const { restored, deleted } = await workspace.restore('then', { paths: ticked, agreed: agreedTo(plan, ticked) });
+    expect([restored, deleted]).toEqual([['a.txt'], []]);
+  });
+
   it('is not refused for an ignored file that the checkpoint has', async () => {
     const box = sandbox();
     box.write('a.txt', 'a');

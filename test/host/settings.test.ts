@@ -76,6 +76,23 @@ describe('settings', () => {
       );
   });
 
+  it('do not move the store to a place that depends on where one stands', async () => {
+    const config = join(process.env['XDG_CONFIG_HOME'] ?? '', 'opencode-checkpoints', 'config.json');
+    const asked = await answering([], async () => {
+      await set('storeLocation', 'here/or/there');
+      await set('backup.path', 'here/too');
+      await eventually(file, (content) => JSON.stringify(content) === '{"backup.path":"here/too"}', 'not written');
+      await set('backup.path', undefined);
+      await eventually(file, (content) => content === null, 'not taken back');
+    });
+    assert.deepEqual(asked.map(({ message }) => message).sort(), [
+      'The setting "opencodeCheckpoints.backup.path" takes an absolute path. It does not count until it is corrected.',
+      'The setting “opencodeCheckpoints.storeLocation” takes an absolute path, and “here/or/there” is none. Checkpoints are kept where they were.',
+    ]);
+    assert.equal(existsSync(config) && readFileSync(config, 'utf8').includes('here/or/there'), false);
+    await set('storeLocation', undefined);
+  });
+
   it('move the store for all hosts', async () => {
     const config = join(process.env['XDG_CONFIG_HOME'] ?? '', 'opencode-checkpoints', 'config.json');
     const elsewhere = join(process.env['XDG_DATA_HOME'] ?? '', 'moved-store');

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { RestorePlan, RestoreResult } from '../../../src/core/model';
 import {
+  besideWorking,
   counts,
   countsInWords,
   fetchedStay,
@@ -28,6 +29,16 @@ import { record } from './record';
 
 const at = Date.parse('2026-03-10T12:00:00.000Z');
 const before = (seconds: number): string => new Date(at - seconds * 1000).toISOString();
+
+describe('the title of a diff with the working file', () => {
+  it.each([
+    ['cart.ts (First ↔ Second)', 'cart.ts (First ↔ Working File)'],
+    ['Before “Rename it” ↔ Turn ended: Rename it (2 files)', 'Before “Rename it” ↔ Working File)'],
+    ['Changes of “Rename it” (2 files)', 'Before “Rename it” ↔ Working File)'],
+  ])('for %s', (title, expected) => {
+    expect(besideWorking(title)).toBe(expected);
+  });
+});
 
 describe('times', () => {
   it.each([
