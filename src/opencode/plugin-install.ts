@@ -55,8 +55,10 @@ function searchedFolders(options: Pick<InstallOptions, 'root' | 'env'>): string[
 /**
  * For the plugin itself, as OpenCode loads it and as it works: folders come, and other plugins, after the installation. What another plugin
  * needs is given back before anything is waited for. A folder that cannot be changed stays as it is: checkpoints do not depend on it.
+ * `loadedFrom`: its own file. OpenCode 1 goes on with a plugin that was uninstalled: what that took away must not come back, for nobody would
+ * give it to another plugin then.
  */
-export async function keepSpared(root: string, env: NodeJS.ProcessEnv): Promise<void> {
+export async function keepSpared(root: string, env: NodeJS.ProcessEnv, loadedFrom: string): Promise<void> {
   const folders = searchedFolders({ root, env });
   const seeding = folders.filter((folder) => {
     try {
@@ -65,13 +67,15 @@ export async function keepSpared(root: string, env: NodeJS.ProcessEnv): Promise<
       return false;
     }
   });
+  if (!existsSync(loadedFrom) && !folders.some(hasCopy)) return;
   const users = projectCopies(folders, { root, env });
   await Promise.allSettled(seeding.map((folder) => seedFolder(folder, users)));
 }
 
 /** The same before OpenCode is started, where a plugin of ours will be loaded: OpenCode 1 waits before it loads any. */
 export async function spareStart(root: string, env: NodeJS.ProcessEnv = process.env): Promise<void> {
-  if (searchedFolders({ root, env }).some(hasCopy)) await keepSpared(root, env);
+  const [copy] = searchedFolders({ root, env }).flatMap(copiesIn);
+  if (copy !== undefined) await keepSpared(root, env, copy);
 }
 
 /** Those of a project: the user's own copies are looked for whenever it matters. */
@@ -79,8 +83,10 @@ function projectCopies(folders: readonly string[], options: Pick<InstallOptions,
   return folders.filter((folder) => folder !== configFolder('global', options) && hasCopy(folder));
 }
 
-const hasCopy = (folder: string): boolean =>
-  ['plugins', 'plugin'].some((name) => existsSync(join(folder, name, pluginFileName)));
+const copiesIn = (folder: string): string[] =>
+  ['plugins', 'plugin'].map((name) => join(folder, name, pluginFileName)).filter((path) => existsSync(path));
+
+const hasCopy = (folder: string): boolean => copiesIn(folder).length > 0;
 
 /** A configuration folder that was made for something else: where the plugin is there for all projects, OpenCode 1 would wait there, too. */
 export async function spareNewFolder(folder: string, env: NodeJS.ProcessEnv = process.env): Promise<void> {

@@ -154,9 +154,10 @@ describe('installing the plugin', () => {
     const cloned = join(folder, 'cloned');
     const { path } = await installPlugin('project', options);
     await mkdir(join(cloned, '.opencode', 'plugins'), { recursive: true });
-    await copyFile(path, join(cloned, '.opencode', 'plugins', 'opencode-checkpoints.js'));
+    const copy = join(cloned, '.opencode', 'plugins', 'opencode-checkpoints.js');
+    await copyFile(path, copy);
     await mkdir(join(cloned, 'sub'));
-    await keepSpared(join(cloned, 'sub'), options.env ?? {});
+    await keepSpared(join(cloned, 'sub'), options.env ?? {}, copy);
     await uninstallPlugin('project', options);
     expect(await readdir(config)).toContain('package-lock.json');
     // A copy that somebody deleted needs nothing.
@@ -187,9 +188,27 @@ describe('installing the plugin', () => {
     await mkdir(join(home, 'bin'), { recursive: true });
     await seedFolder(project);
     await writeFile(join(project, 'tool', 'own.ts'), 'export default {};\n');
-    void keepSpared(options.root, options.env ?? {});
+    // Named in OpenCode's configuration, it may lie anywhere.
+    void keepSpared(options.root, options.env ?? {}, options.bundle);
     expect(await readdir(project)).toEqual(['tool']);
     await vi.waitFor(() => expect(existsSync(join(home, 'package.json'))).toBe(true));
+  });
+
+  it('puts nothing back where it was uninstalled under a running OpenCode', async () => {
+    const project = join(options.root, '.opencode');
+    await mkdir(project);
+    await writeFile(join(project, 'opencode.json'), '{}');
+    const { path } = await installPlugin('project', options);
+    await uninstallPlugin('project', options);
+    await keepSpared(options.root, options.env ?? {}, path);
+    expect(await readdir(project)).toEqual(['opencode.json']);
+    // Another copy is still there, and OpenCode 1 would wait because of it.
+    await installPlugin('global', options);
+    await rm(join(project, 'package.json'));
+    await rm(join(project, 'package-lock.json'));
+    await rm(join(project, 'node_modules'), { recursive: true });
+    await keepSpared(options.root, options.env ?? {}, path);
+    expect(await readdir(project)).toContain('package-lock.json');
   });
 
   it('does not touch a folder that has packages of its own', async () => {
