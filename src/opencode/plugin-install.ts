@@ -16,6 +16,8 @@ export interface InstallOptions {
   version: string;
   /** The workspace's root. */
   root: string;
+  /** The roots of all workspaces that are known: what a copy for all projects spared there goes with it. */
+  known?: readonly string[];
   env?: NodeJS.ProcessEnv;
 }
 
@@ -150,15 +152,19 @@ export async function uninstallPlugin(place: PluginPlace, options: InstallOption
   }
   // Without us nobody would notice there that another plugin needs the package; a copy that stays goes on looking.
   const stays = (await findCopy(configFolder('project', options))) ?? (await findCopy(configFolder('global', options)));
-  if (stays === null)
-    for (const one of searchedFolders(options))
-      if ((await findCopy(one)) === null && !(await isNeeded(one)) && unseedFolder(one)) await removeIfEmpty(one);
+  if (stays === null) for (const one of searchedFolders(options)) await unseedUnused(one);
+  if (place === 'global') for (const root of options.known ?? []) await unseedUnused(join(root, '.opencode'));
   if (place === 'project' && !(await isNeeded(folder))) {
     unseedFolder(folder);
     if (removed.length > 0) await removeIfEmpty(folder);
     if (stays !== null && existsSync(folder)) await seedFolder(folder);
   }
   return removed;
+}
+
+async function unseedUnused(folder: string): Promise<void> {
+  if ((await findCopy(folder)) === null && !(await isNeeded(folder)) && unseedFolder(folder))
+    await removeIfEmpty(folder);
 }
 
 /** By the copy of another project: without it the next OpenCode 1 there would wait. */

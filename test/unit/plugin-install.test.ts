@@ -130,6 +130,21 @@ describe('installing the plugin', () => {
     expect(await readdir(project)).toEqual(['state']);
   });
 
+  it('takes along what the copy for all projects spared in those that are known', async () => {
+    const [worked, has] = ['worked', 'has'].map((name) => join(folder, name, '.opencode'));
+    if (!worked || !has) throw new Error('no folders');
+    for (const one of [worked, has]) await mkdir(join(one, 'state'), { recursive: true });
+    const { path } = await installPlugin('global', options);
+    // OpenCode 1 has loaded it there.
+    await keepSpared(join(folder, 'worked'), options.env ?? {}, path);
+    await installPlugin('project', { ...options, root: join(folder, 'has') });
+    expect(await readdir(worked)).toContain('package-lock.json');
+    const known = ['worked', 'has', 'gone'].map((name) => join(folder, name));
+    await uninstallPlugin('global', { ...options, known });
+    expect(await readdir(worked)).toEqual(['state']);
+    expect(await readdir(has)).toContain('package-lock.json');
+  });
+
   it('leaves what the copy of another project still needs', async () => {
     const config = join(folder, 'config', 'opencode');
     const home = join(folder, 'home', '.opencode');
