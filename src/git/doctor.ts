@@ -8,7 +8,7 @@ import { checkPackedRefs, checkRefs } from './doctor-refs';
 import type { Report } from './doctor-report';
 import { FileReader } from './file-reader';
 import { readJournal, setJournalAside } from './journal';
-import { hasStore, readWorkspaceFile } from './layout';
+import { hasStore, knownRoots, readWorkspaceFile } from './layout';
 import { adopt, findMoved, renameRoot } from './moved';
 import { ObjectReader } from './object-reader';
 import { runGit, safeFlags, storeEnv } from './run';
@@ -194,17 +194,10 @@ async function checkMoved(store: GitStore, config: () => Config, report: Report)
 
 /** Two stores of which one's root lies in the other's would both claim the same files. */
 async function checkOverlaps(store: GitStore, report: Report): Promise<void> {
-  const all = join(store.layout.home, 'workspaces');
-  for (const id of readdirSync(all)) {
-    const folder = join(all, id);
-    if (folder === store.folder) continue;
-    let root: string | undefined;
-    try {
-      root = readWorkspaceFile(join(folder, 'workspace.json'))?.root;
-    } catch {
-      continue; // that workspace's own doctor tells
-    }
-    if (root && (root.startsWith(store.root + sep) || store.root.startsWith(root + sep)))
-      await report('overlap', `${root} has checkpoints of its own, and overlaps with ${store.root}.`);
-  }
+  for (const { folder, root } of knownRoots(store.layout.home))
+    if (folder !== store.folder && (root.startsWith(store.root + sep) || store.root.startsWith(root + sep)))
+      await report(
+        'overlap',
+        `${root} has checkpoints of its own, and overlaps with ${store.root}. Neither is harmed by it; to be rid of those of ${root}, delete ${folder}.`,
+      );
 }

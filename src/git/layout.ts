@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { chmodSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { CheckpointsError } from '../core/errors';
 import { readJson, writeFileDurably } from './durable';
@@ -127,6 +127,27 @@ export function readWorkspaceFile(path: string): WorkspaceFile | null {
     created: value.created ?? '',
     objectFormat: value.objectFormat === 'sha256' ? 'sha256' : 'sha1',
   };
+}
+
+/** The workspaces that have a store there, but for those whose file cannot be read: their own doctor tells. */
+export function knownRoots(home: string): Array<{ folder: string; root: string }> {
+  return storesIn(join(home, 'workspaces')).flatMap((folder) => {
+    try {
+      const file = readWorkspaceFile(join(folder, 'workspace.json'));
+      return file ? [{ folder, root: file.root }] : [];
+    } catch (error) {
+      if (!CheckpointsError.is(error)) throw error;
+      return [];
+    }
+  });
+}
+
+function storesIn(all: string): string[] {
+  try {
+    return readdirSync(all).map((id) => join(all, id));
+  } catch {
+    return []; // none yet, or not ours to read: then none is known
+  }
 }
 
 /** Written whole under another name and renamed, so that two first captures at once meet one repository. */

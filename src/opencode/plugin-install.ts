@@ -16,6 +16,8 @@ export interface InstallOptions {
   version: string;
   /** The workspace's root. */
   root: string;
+  /** The roots of all workspaces that are known: what a copy for all projects spared there goes with it. */
+  known?: readonly string[];
   env?: NodeJS.ProcessEnv;
 }
 
@@ -55,8 +57,10 @@ function searchedFolders(options: Pick<InstallOptions, 'root' | 'env'>): string[
 /**
  * For the plugin itself, as OpenCode loads it and as it works: folders come, and other plugins, after the installation. What another plugin
  * needs is given back before anything is waited for. A folder that cannot be changed stays as it is: checkpoints do not depend on it.
+ * `loadedFrom`: its own file. OpenCode 1 goes on with a plugin that was uninstalled: what that took away must not come back, for nobody would
+ * give it to another plugin then.
  */
-export async function keepSpared(root: string, env: NodeJS.ProcessEnv): Promise<void> {
+export async function keepSpared(root: string, env: NodeJS.ProcessEnv, loadedFrom: string): Promise<void> {
   const folders = searchedFolders({ root, env });
   const seeding = folders.filter((folder) => {
     try {
@@ -65,13 +69,15 @@ export async function keepSpared(root: string, env: NodeJS.ProcessEnv): Promise<
       return false;
     }
   });
+  if (!existsSync(loadedFrom) && !folders.some(hasCopy)) return;
   const users = projectCopies(folders, { root, env });
   await Promise.allSettled(seeding.map((folder) => seedFolder(folder, users)));
 }
 
 /** The same before OpenCode is started, where a plugin of ours will be loaded: OpenCode 1 waits before it loads any. */
 export async function spareStart(root: string, env: NodeJS.ProcessEnv = process.env): Promise<void> {
-  if (searchedFolders({ root, env }).some(hasCopy)) await keepSpared(root, env);
+  const [copy] = searchedFolders({ root, env }).flatMap(copiesIn);
+  if (copy !== undefined) await keepSpared(root, env, copy);
 }
 
 /** Those of a project: the user's own copies are looked for whenever it matters. */
@@ -79,8 +85,10 @@ function projectCopies(folders: readonly string[], options: Pick<InstallOptions,
   return folders.filter((folder) => folder !== configFolder('global', options) && hasCopy(folder));
 }
 
-const hasCopy = (folder: string): boolean =>
-  ['plugins', 'plugin'].some((name) => existsSync(join(folder, name, pluginFileName)));
+const copiesIn = (folder: string): string[] =>
+  ['plugins', 'plugin'].map((name) => join(folder, name, pluginFileName)).filter((path) => existsSync(path));
+
+const hasCopy = (folder: string): boolean => copiesIn(folder).length > 0;
 
 /** A configuration folder that was made for something else: where the plugin is there for all projects, OpenCode 1 would wait there, too. */
 export async function spareNewFolder(folder: string, env: NodeJS.ProcessEnv = process.env): Promise<void> {
@@ -144,15 +152,19 @@ export async function uninstallPlugin(place: PluginPlace, options: InstallOption
   }
   // Without us nobody would notice there that another plugin needs the package; a copy that stays goes on looking.
   const stays = (await findCopy(configFolder('project', options))) ?? (await findCopy(configFolder('global', options)));
-  if (stays === null)
-    for (const one of searchedFolders(options))
-      if ((await findCopy(one)) === null && !(await isNeeded(one)) && unseedFolder(one)) await removeIfEmpty(one);
+  if (stays === null) for (const one of searchedFolders(options)) await unseedUnused(one);
+  if (place === 'global') for (const root of options.known ?? []) await unseedUnused(join(root, '.opencode'));
   if (place === 'project' && !(await isNeeded(folder))) {
     unseedFolder(folder);
     if (removed.length > 0) await removeIfEmpty(folder);
     if (stays !== null && existsSync(folder)) await seedFolder(folder);
   }
   return removed;
+}
+
+async function unseedUnused(folder: string): Promise<void> {
+  if ((await findCopy(folder)) === null && !(await isNeeded(folder)) && unseedFolder(folder))
+    await removeIfEmpty(folder);
 }
 
 /** By the copy of another project: without it the next OpenCode 1 there would wait. */

@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url';
 import { claim, release, waitFor } from './copies';
 import { v1Hooks, type V1Input } from './v1';
 import { v2Setup } from './v2';
@@ -11,7 +12,7 @@ function v1Server(input: V1Input): Record<string, unknown> {
   if (!claim(directory, own)) return {};
   let hooks: ReturnType<typeof v1Hooks>;
   try {
-    hooks = v1Hooks(input);
+    hooks = v1Hooks(input, fileURLToPath(own));
   } catch (error) {
     release(directory, own);
     throw error;

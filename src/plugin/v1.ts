@@ -44,10 +44,11 @@ interface V1Config extends PermissionConfig {
 
 type V1Hooks = Record<string, unknown> & { dispose(): Promise<void> };
 
-export function v1Hooks(input: V1Input): V1Hooks {
+/** `own`: the file that OpenCode has loaded. */
+export function v1Hooks(input: V1Input, own: string): V1Hooks {
   // A package that our installation spared OpenCode may be needed by another plugin by now: then the next start gets it. And a
   // folder that comes while we work would make that start wait, before any plugin is loaded.
-  const spare = (): void => void keepSpared(input.directory, process.env);
+  const spare = (): void => void keepSpared(input.directory, process.env, own);
   spare();
   const http = new InProcessHttp(input.client, String(input.serverUrl ?? 'http://localhost'));
   const gateway = new V1Gateway({

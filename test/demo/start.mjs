@@ -8,6 +8,7 @@ import { ensure } from '../rig/install.mjs';
 import { checkout } from '../rig/install-parts.mjs';
 import { MissingError, onPath } from '../rig/install-system.mjs';
 import { onInterrupt } from '../run/processes.mjs';
+import { ownOpenCode } from './own-opencode.mjs';
 import { stateFileOf } from './state.mjs';
 
 const usage = `Usage: npm start [-- FOLDER] [--browser] [--scripted] [--no-build]
@@ -72,7 +73,7 @@ const interrupted = new Promise((done) => onInterrupt(() => done()));
 
 async function main() {
   const options = parse(process.argv.slice(2));
-  const installed = onPath('opencode');
+  const installed = ownOpenCode();
   const code = options.browser ? undefined : desktopCode();
   const tools = await ensure(['modules', 'git', ...(code ? [] : ['vscode']), ...(installed ? [] : ['opencodeV2'])]);
   if (options.build) {

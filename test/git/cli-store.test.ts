@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import initSqlJs from 'sql.js';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -119,6 +119,26 @@ describe('doctor', () => {
     expect(made.id).toBeTruthy();
     expect((await desk.run(['doctor'])).stdout).toContain('`opencode-checkpoints doctor --repair`');
     expect((await desk.run(['doctor', '--repair'])).stdout).toContain('What is left cannot be mended');
+  });
+
+  it('names another store that has some of the same files, and how to be rid of it', async () => {
+    desk.write({ 'sub/a.txt': 'a\n' });
+    const sub = path.join(desk.root, 'sub');
+    execFileSync('git', ['init', '-q'], { cwd: sub, env: desk.env });
+    await desk.answer(['create', 'below', '--cwd', sub]);
+    const { store: below } = await desk.answer<Stats>(['stats', '--cwd', sub]);
+    await create('above');
+    // A store that cannot be read tells nothing here, and keeps nobody from being looked at.
+    const damaged = path.join(store(), 'workspaces', '0123456789abcdef');
+    mkdirSync(damaged);
+    writeFileSync(path.join(damaged, 'workspace.json'), '{');
+    const { problems } = await desk.answer<{ problems: Problem[] }>(['doctor']);
+    expect(problems).toEqual([
+      { reason: 'overlap', message: expect.stringContaining(below) as string, repaired: false },
+    ]);
+    expect(problems[0]?.message).toContain(`${sub} has checkpoints of its own`);
+    rmSync(below, { recursive: true });
+    expect(await desk.answer(['doctor'])).toEqual({ problems: [] });
   });
 
   it('says that a setting is to be corrected, and does not promise to do it', async () => {

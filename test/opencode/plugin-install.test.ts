@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startOpenCode, until, type OpenCode } from '../rig/opencode';
+import { write } from '../rig/script';
 import { generations } from './gateway-fixture';
 
 const run = promisify(execFile);
@@ -73,6 +74,39 @@ describe.each(generations)('the plugin on OpenCode %s, installed by the command 
     expect(asked).toEqual([]);
     const { stdout } = await run('git', ['status', '--porcelain', '-uall'], { cwd: server.workspace, env: server.env });
     expect(stdout).toBe('?? .opencode/plugins/opencode-checkpoints.js\n');
+  });
+
+  it('leaves nothing where it was uninstalled under a running server, which OpenCode 2 notices', async () => {
+    const own = join(server.workspace, '.opencode', 'opencode.json');
+    await writeFile(own, '{}');
+    await cli('plugin', 'uninstall');
+    if (generation === 'v2') {
+      const isLoaded = async (): Promise<boolean> => (await status()).plugin.server?.loaded === true;
+      await until(
+        async () => !(await isLoaded()),
+        60_000,
+        () => 'OpenCode 2 did not let go of it',
+      );
+    } else {
+      await server.turn(await server.createSession('Afterwards'), 'go on without it', [
+        { tools: [write('afterwards.txt', 'x\n')] },
+        { text: 'Done.' },
+      ]);
+      const made = async (): Promise<string[]> => {
+        const { checkpoints } = await cli<{ checkpoints: Array<{ trigger: string }> }>('list');
+        return checkpoints.map(({ trigger }) => trigger);
+      };
+      await until(
+        async () => (await made()).includes('idle'),
+        20_000,
+        () => 'OpenCode 1 does not go on with it',
+      );
+      await rm(join(server.workspace, 'afterwards.txt'));
+    }
+    expect(await readdir(join(server.workspace, '.opencode'))).toEqual(['opencode.json']);
+    expect(await readdir(join(server.home, '.opencode'))).toEqual(['bin']);
+    await rm(own);
+    await cli('plugin', 'install');
   });
 
   it('is gone after it was uninstalled, and a server started then says so', async () => {

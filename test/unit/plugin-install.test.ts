@@ -130,6 +130,21 @@ describe('installing the plugin', () => {
     expect(await readdir(project)).toEqual(['state']);
   });
 
+  it('takes along what the copy for all projects spared in those that are known', async () => {
+    const [worked, has] = ['worked', 'has'].map((name) => join(folder, name, '.opencode'));
+    if (!worked || !has) throw new Error('no folders');
+    for (const one of [worked, has]) await mkdir(join(one, 'state'), { recursive: true });
+    const { path } = await installPlugin('global', options);
+    // OpenCode 1 has loaded it there.
+    await keepSpared(join(folder, 'worked'), options.env ?? {}, path);
+    await installPlugin('project', { ...options, root: join(folder, 'has') });
+    expect(await readdir(worked)).toContain('package-lock.json');
+    const known = ['worked', 'has', 'gone'].map((name) => join(folder, name));
+    await uninstallPlugin('global', { ...options, known });
+    expect(await readdir(worked)).toEqual(['state']);
+    expect(await readdir(has)).toContain('package-lock.json');
+  });
+
   it('leaves what the copy of another project still needs', async () => {
     const config = join(folder, 'config', 'opencode');
     const home = join(folder, 'home', '.opencode');
@@ -154,9 +169,10 @@ describe('installing the plugin', () => {
     const cloned = join(folder, 'cloned');
     const { path } = await installPlugin('project', options);
     await mkdir(join(cloned, '.opencode', 'plugins'), { recursive: true });
-    await copyFile(path, join(cloned, '.opencode', 'plugins', 'opencode-checkpoints.js'));
+    const copy = join(cloned, '.opencode', 'plugins', 'opencode-checkpoints.js');
+    await copyFile(path, copy);
     await mkdir(join(cloned, 'sub'));
-    await keepSpared(join(cloned, 'sub'), options.env ?? {});
+    await keepSpared(join(cloned, 'sub'), options.env ?? {}, copy);
     await uninstallPlugin('project', options);
     expect(await readdir(config)).toContain('package-lock.json');
     // A copy that somebody deleted needs nothing.
@@ -187,9 +203,27 @@ describe('installing the plugin', () => {
     await mkdir(join(home, 'bin'), { recursive: true });
     await seedFolder(project);
     await writeFile(join(project, 'tool', 'own.ts'), 'export default {};\n');
-    void keepSpared(options.root, options.env ?? {});
+    // Named in OpenCode's configuration, it may lie anywhere.
+    void keepSpared(options.root, options.env ?? {}, options.bundle);
     expect(await readdir(project)).toEqual(['tool']);
     await vi.waitFor(() => expect(existsSync(join(home, 'package.json'))).toBe(true));
+  });
+
+  it('puts nothing back where it was uninstalled under a running OpenCode', async () => {
+    const project = join(options.root, '.opencode');
+    await mkdir(project);
+    await writeFile(join(project, 'opencode.json'), '{}');
+    const { path } = await installPlugin('project', options);
+    await uninstallPlugin('project', options);
+    await keepSpared(options.root, options.env ?? {}, path);
+    expect(await readdir(project)).toEqual(['opencode.json']);
+    // Another copy is still there, and OpenCode 1 would wait because of it.
+    await installPlugin('global', options);
+    await rm(join(project, 'package.json'));
+    await rm(join(project, 'package-lock.json'));
+    await rm(join(project, 'node_modules'), { recursive: true });
+    await keepSpared(options.root, options.env ?? {}, path);
+    expect(await readdir(project)).toContain('package-lock.json');
   });
 
   it('does not touch a folder that has packages of its own', async () => {

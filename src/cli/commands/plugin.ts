@@ -61,9 +61,13 @@ export function registerPluginCommands(program: Command, select: Select): void {
     options: placeOption,
     run: async (invocation, _args, flags) => {
       const { uninstallPlugin } = await import('../../opencode/plugin-install');
-      const removed = await uninstallPlugin(placeOf(flags), await installOptions(invocation, placeOf(flags)));
+      const { knownRoots } = await import('../../git/layout');
+      const known = knownRoots(storeHome()).map(({ root }) => root);
+      const options = { ...(await installOptions(invocation, placeOf(flags))), known };
+      const removed = await uninstallPlugin(placeOf(flags), options);
       const lines = removed.map((file) => `removed  ${visible(file)}\n`).join('');
-      return { json: { removed }, text: () => lines || 'It was not installed there.\n' };
+      const next = 'OpenCode 2 lets go of it at once, OpenCode 1 when it is started the next time. Checkpoints stay.\n';
+      return { json: { removed }, text: () => (lines ? lines + next : 'It was not installed there.\n') };
     },
   });
 }

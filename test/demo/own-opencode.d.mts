@@ -1,0 +1,2 @@
+export const oldest: string;
+export function ownOpenCode(): string | undefined;
