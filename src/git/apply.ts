@@ -115,6 +115,22 @@ async function fillIn(
   }));
 }
 
+/** Since the restore died its safety checkpoint may have been deleted, or have lost its ref. Nobody must be kept from going on by that. */
+async function fillInIfThere(
+  store: GitStore,
+  journal: Pick<Journal, 'safety' | 'record' | 'makeFolders' | 'removeFolders'>,
+  result: ApplyResult,
+): Promise<void> {
+  const { found } = await store.lostRefs.sorted();
+  const lost = found.get(journal.safety);
+  if (lost !== undefined) await store.lostRefs.bringBack(new Map([[journal.safety, lost]]));
+  try {
+    await fillIn(store, journal, result);
+  } catch (error) {
+    if (!CheckpointsError.is(error, 'unknown-reference')) throw error;
+  }
+}
+
 function stageFolder(store: GitStore): string {
   const name = randomBytes(6).toString('hex');
   const beside = statSync(store.folder).dev === statSync(store.root).dev;
@@ -447,7 +463,7 @@ async function finished(store: GitStore, journal: Journal): Promise<RecoveryRepo
   for (const path of outcome.done) done.add(path);
   const result = await finish(store, files, journal, { done, skipped: [] });
   kept.push(...outcome.skipped, ...result.skipped);
-  await fillIn(store, journal, { ...result, skipped: kept });
+  await fillInIfThere(store, journal, { ...result, skipped: kept });
   const { safety, record } = journal;
   const { restored, deleted } = result;
   return { outcome: 'finished', safety, target: record.target, scope: record.scope, restored, deleted, kept };
@@ -466,7 +482,8 @@ async function stageAgain(
     await eachContent(store, again, (i, after, data) => files.stage(stagedAt(stage, i), after.mode, data, false));
     return null;
   } catch (error) {
-    const why = inWords(error);
+    // What the store has lost since keeps nobody from going on: those files stay as they are, and are named.
+    const why = CheckpointsError.is(error, 'store-broken') ? error.message : inWords(error);
     if (why === null || isFull(error)) throw error;
     return why;
   }

@@ -88,14 +88,23 @@ export class CheckpointRefs {
 
   /** null when it cannot be read: the others are there all the same. */
   private async readOwn(id: CheckpointId, commit: string): Promise<Checkpoint | null> {
-    const object = await this.parts.reader.read(commit);
-    const record = object?.type === 'commit' ? decodeCheckpoint(object.data, commit) : null;
+    const record = await this.recordOf(commit);
     if (record) this.unreadable.delete(id);
     else {
       if (!this.unreadable.has(id)) this.parts.log(`the record of ${id} is lost`);
       this.unreadable.add(id);
     }
     return record;
+  }
+
+  private async recordOf(commit: string): Promise<Checkpoint | null> {
+    try {
+      const object = await this.parts.reader.read(commit);
+      return object?.type === 'commit' ? decodeCheckpoint(object.data, commit) : null;
+    } catch (error) {
+      if (CheckpointsError.is(error, 'store-broken')) return null; // it is there, and damaged
+      throw error;
+    }
   }
 
   async update(id: CheckpointId, change: (checkpoint: Checkpoint) => Checkpoint): Promise<Checkpoint> {

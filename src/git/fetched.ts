@@ -65,13 +65,12 @@ export class Fetched {
 
   /** null when the commit is lost, or is none of ours. */
   async read({ origin, id, commit }: FetchedRef): Promise<Checkpoint | null> {
-    const object = await this.parts.reader.read(commit);
-    if (object?.type !== 'commit' || object.data.length > maxRecordBytes) {
+    try {
+      const object = await this.parts.reader.read(commit);
+      if (object?.type === 'commit' && object.data.length <= maxRecordBytes)
+        return readForeign(object.data, commit, id, origin);
       this.parts.log(`lost commit of ${origin}/${id}`);
       return null;
-    }
-    try {
-      return readForeign(object.data, commit, id, origin);
     } catch (error) {
       if (!CheckpointsError.is(error)) throw error;
       // One bad record must not hide all others.

@@ -74,6 +74,12 @@ export class LostRefs {
     await this.refs.remove([...this.refs.names(heldRefs)].filter((id) => !found.has(id)).map((id) => heldRefs + id));
   }
 
+  /** Whether each that is lost is held: what is freed next is what nobody needs. */
+  isHeld(): boolean {
+    const held = this.refs.names(heldRefs);
+    return [...this.all().keys()].every((id) => held.has(id));
+  }
+
   /** What holds them goes last: whoever dies before has lost nothing, and the next clean-up takes it away. */
   async bringBack(found: Commits): Promise<void> {
     for (const [id, commit] of found) await this.refs.swap(checkpointRefs + id, null, commit);

@@ -130,7 +130,7 @@ async function holdLost({ lostRefs }: GitStore): Promise<Commits> {
 
 /** What is missing may come back: until then, or until whoever needs it is deleted, it stays as it is. */
 function notFreed(error: unknown): unknown {
-  if (!CheckpointsError.is(error, 'store-broken')) return error;
+  if (!CheckpointsError.is(error, 'store-broken') || error.details === undefined) return error; // not git's words
   const message = `Nothing was freed, for a checkpoint has lost content, which doctor tells: ${error.message}`;
   return new CheckpointsError('store-broken', message, { cause: error });
 }
@@ -141,14 +141,23 @@ async function rewrite(store: GitStore, git: Git, signal: AbortSignal | undefine
   await store.catchUp();
   await holdScanTree(store);
   await store.refsOf.pack(signal);
+  refuseUnheld(store);
   await git(['repack', '-a', '-d', '-l', '-q', '--window=50', '--depth=50']);
+  refuseUnheld(store);
   await git(['prune', '--expire=now']);
+}
+
+/** git takes what no ref names for garbage: right before it looks, none may have been lost since they were held. */
+function refuseUnheld({ lostRefs }: GitStore): void {
+  if (!lostRefs.isHeld())
+    throw new CheckpointsError('store-broken', 'Nothing more was freed, for refs were lost meanwhile.');
 }
 
 /** Writes nothing: loose objects and whole packs that neither a ref nor the scanner's index needs are deleted. */
 async function dropUnneeded(store: GitStore, git: Git): Promise<void> {
   const tree = await scanTree(store);
   const roots = tree === null ? [] : [tree];
+  refuseUnheld(store);
   const { stdout } = await git(['rev-list', '--objects', '--no-object-names', '--all', ...roots]);
   const needed = new Set(stdout.toString('latin1').split('\n'));
   const folder = join(store.layout.objects, 'pack');
@@ -158,6 +167,7 @@ async function dropUnneeded(store: GitStore, git: Git): Promise<void> {
     const lines = index.stdout.toString('latin1').trimEnd().split('\n');
     if (!lines.some((line) => needed.has(line.split(' ')[1] ?? ''))) forget(folder, name.slice(0, -4));
   }
+  refuseUnheld(store);
   await git(['prune', '--expire=now', ...roots]);
 }
 

@@ -86,12 +86,14 @@ export class ObjectReader {
     this.asked = '';
     let stderr = '';
     const lost = (why: string): void => {
-      if (this.child === child) {
-        this.child = null;
-        // Nothing else is read by it: what it cannot read is damaged.
-        const reason = /is corrupt/.test(why) ? 'store-broken' : reasonOf(why);
-        this.fail(new CheckpointsError(reason, `git cat-file ended: ${why}`));
-      }
+      if (this.child !== child) return;
+      this.child = null;
+      // Nothing else is read by it: what it cannot read is damaged. It ended at the first that it had not answered.
+      const isDamaged = /is corrupt/.test(why);
+      const error = new CheckpointsError(isDamaged ? 'store-broken' : reasonOf(why), `git cat-file ended: ${why}`);
+      const rest = isDamaged ? this.pending.splice(1) : [];
+      this.fail(error);
+      for (const one of rest) this.read(one.oid).then(one.resolve, one.reject);
     };
     child.stdout.on('data', (chunk: Buffer) => {
       this.chunks.push(chunk);

@@ -161,7 +161,7 @@ const table: Array<[RegExp, 'disk-full' | 'store-readonly' | 'store-broken']> = 
   [/No space left on device|Disk quota exceeded/i, 'disk-full'],
   [/Read-only file system|Permission denied.*(objects|refs|lock)/i, 'store-readonly'],
   [
-    /(object file .* is empty|loose object .* is corrupt|bad (tree )?object|missing (tree|blob) object|unable to read ([0-9a-f]{40}|tree)|not a git repository|broken)/i,
+    /(object file .* is empty|object .* is corrupt|bad (tree )?object|missing (tree|blob) object|unable to read ([0-9a-f]{40}|tree)|not a git repository|broken)/i,
     'store-broken',
   ],
   [

@@ -302,10 +302,11 @@ export class GitStore implements SnapshotStore {
     return this.sharing('update', 15_000, undefined, () => this.checkpoints.update(id, change));
   }
 
-  remove(ids: CheckpointId[]): Promise<void> {
+  async remove(ids: CheckpointId[]): Promise<void> {
+    if (ids.length === 0) return;
     // Not while a clean-up writes the log of refs anew: what is deleted meanwhile would be in it.
     const remove = (): Promise<void> => this.sharing('delete', 15_000, undefined, () => this.removeRefs(ids));
-    return withRoom(this.layout, remove);
+    await withRoom(this.layout, remove);
   }
 
   private async removeRefs(ids: CheckpointId[]): Promise<void> {

@@ -50,6 +50,27 @@ function spoil(what: string): void {
   chmodSync(fileOf(what), 0o644);
   writeFileSync(fileOf(what), 'no object');
 }
+function flip(file: string, at: number): void {
+  const bytes = readFileSync(file);
+  bytes[at]! ^= 0xff;
+  chmodSync(file, 0o644);
+  writeFileSync(file, bytes);
+}
+/** In the middle of the record, as git packs it. */
+function flipPacked(): void {
+  git('repack', '-a', '-d', '-q');
+  const folder = path.join(gitDir, 'objects/pack');
+  const pack = path.join(
+    folder,
+    readdirSync(folder).find((name) => name.endsWith('.pack'))!,
+  );
+  const oid = git('rev-parse', objects['record']!()).trim();
+  const [, , , size, offset] = git('verify-pack', '-v', pack)
+    .split('\n')
+    .find((line) => line.startsWith(oid))!
+    .split(/ +/);
+  flip(pack, Number(offset) + Math.floor(Number(size) / 2));
+}
 const names = async (): Promise<Array<string | null>> =>
   (await desk.answer<{ checkpoints: Checkpoint[] }>(['list'])).checkpoints.map(({ name }) => name);
 const lostOf = async (command: string): Promise<LostCheckpoints | undefined> =>
@@ -59,6 +80,8 @@ describe('where a checkpoint has lost something', () => {
   it.each([
     ['its record', () => lose('record'), 3],
     ['its record, damaged', () => spoil('record'), 3],
+    ['a bit of its record', () => flip(fileOf('record'), 60), 3],
+    ['a bit of its packed record', flipPacked, 3],
     ['its tree', () => lose('tree'), 4],
     ['its tree, damaged', () => spoil('tree'), 4],
     ['a folder', () => lose('folder'), 4],

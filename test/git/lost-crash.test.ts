@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Workspace } from '../../src/core/workspace';
@@ -171,4 +171,71 @@ describe('a process that dies', () => {
         await workspace.close();
       });
   });
+
+  it.each<[string, (folder: string, safety: string, window: Workspace) => unknown, boolean]>([
+    ['was deleted', (_folder, safety, window) => window.remove([safety]), false],
+    [
+      'has lost its ref',
+      (folder, safety) => rmSync(join(folder, 'snapshots.git/refs/checkpoints', safety), { force: true }),
+      true,
+    ],
+  ])(
+    'in a restore whose safety checkpoint %s by the next start keeps nobody from going on',
+    async (_, lose, undone) => {
+      const { box, folder } = await started();
+      const window = await box.open();
+      await lose(folder, await restoreThatDies(box, folder), window);
+      const again = await box.open();
+      expect([again.recovered?.outcome, box.read('a.txt'), existsSync(join(folder, 'journal.json'))]).toEqual([
+        'finished',
+        'one',
+        false,
+      ]);
+      expect([await again.doctor({ repair: true }), (await again.undoState()).undo !== null]).toEqual([[], undone]);
+      if (undone) await again.undo();
+      expect(box.read('a.txt')).toBe(undone ? 'three' : 'one');
+    },
+  );
+
+  it('in a restore whose content is lost by the next start leaves that file, and says so', async () => {
+    const { box, folder, gitDir, ids } = await started();
+    await restoreThatDies(box, folder);
+    const lost = box.sh(`git --git-dir='${gitDir}' rev-parse refs/checkpoints/${ids['one']}:a.txt`).trim();
+    box.sh(
+      `cd '${gitDir}'; mkdir aside; mv objects/pack/* aside; for p in aside/*.pack; do git unpack-objects -q < $p; done; rm -f objects/${lost.slice(0, 2)}/${lost.slice(2)}`,
+    );
+    const again = await box.open();
+    expect(again.recovered?.kept).toEqual([{ path: 'a.txt', reason: expect.stringContaining(lost) as string }]);
+    expect([box.read('a.txt'), existsSync(join(folder, 'journal.json'))]).toEqual(['three', false]);
+  });
 });
+
+describe('a clean-up', () => {
+  it('during which refs are lost frees nothing of them', async () => {
+    const { box, gitDir } = await started();
+    const folder = join(box.home, '..', 'bin');
+    mkdirSync(folder);
+    const git = box.sh('command -v git').trim();
+    const script = `#!/bin/sh\n'${git}' "$@"; code=$?\ncase "$*" in *pack-refs*) rm '${gitDir}/packed-refs';; esac\nexit $code\n`;
+    writeFileSync(join(folder, 'git'), script, { mode: 0o755 });
+    const { output } = await processes.run(box, ['prune'], { PATH: `${folder}:${process.env['PATH']}` });
+    expect(output).toMatchObject({ error: { reason: 'store-broken' } });
+    const workspace = await box.open();
+    expect(workspace.lost().refs).toHaveLength(3);
+    await expectWhole(0, workspace);
+  });
+});
+
+/** Restores `one`, and dies right before the file is put in its place. The answer is the safety checkpoint. */
+async function restoreThatDies(box: Sandbox, folder: string): Promise<string> {
+  const reset = copied(box);
+  for (let at = 1; at < 20; at++) {
+    reset();
+    const fault = { FAULT_AT: String(at), FAULT_UNDER: join(folder, 'stage-') };
+    const { signal } = await processes.run(box, ['restore', 'one'], fault);
+    const journal = JSON.parse(readFileSync(join(folder, 'journal.json'), 'utf8')) as { phase: string; safety: string };
+    expect([at, signal, box.read('a.txt')]).toEqual([at, 'SIGKILL', 'three']);
+    if (journal.phase === 'applying') return journal.safety;
+  }
+  throw new Error('it never got so far');
+}

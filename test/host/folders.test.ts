@@ -9,6 +9,7 @@ import { revertTurn } from '../../src/host/actions-restore';
 import { commands } from '../../src/host/ids';
 import { activeRoot, openRoots, pickCheckpoint, pickRoot } from '../../src/host/picker';
 import type { Services } from '../../src/host/services';
+import { timelineNotices } from '../../src/host/timeline-notices';
 import { CheckpointTree } from '../../src/host/tree';
 import { failedFolders, viewState } from '../../src/host/view-state';
 import { Workspaces } from '../../src/host/workspaces';
@@ -149,6 +150,36 @@ describe('several folders', () => {
     await tree.tryAgain();
     await names();
     assert.notEqual(viewState(workspaces, tree), 'failed');
+    tree.dispose();
+    await workspaces.close();
+    workspaces.dispose();
+  });
+
+  it('that have lost their refs do not look empty, and what is lost beside others is told', async () => {
+    await withStore((api) => api.create({ name: 'in the second' }), second);
+    const workspaces = new Workspaces(opener());
+    const roots = await workspaces.all();
+    const root = roots.find(({ api }) => api.root === second);
+    assert.ok(root);
+    const errors: unknown[] = [];
+    const tree = new CheckpointTree(workspaces, { asTree: false }, (error) => errors.push(error));
+    const top = await tree.getChildren();
+    const row = top.find((node) => node.root === root);
+    rmSync(join(root.api.folder, 'snapshots.git', 'refs', 'checkpoints'), { recursive: true });
+    rmSync(join(root.api.folder, 'snapshots.git', 'packed-refs'), { force: true });
+    await tree.refresh();
+    assert.deepEqual(await tree.getChildren(row), []);
+    assert.match(String(errors[0]), /lost (its ref|their refs)/);
+    const services = { workspaces, plugin: { stateOf: async () => 'installed' }, watch: { active: [] } };
+    const states = { problemOf: () => null };
+    const notices = await timelineNotices({ ...services, states } as unknown as Services, root, []);
+    assert.deepEqual(
+      notices.map(({ level, action }) => [level, action?.id]),
+      [['warning', 'runDoctor']],
+    );
+    await root.api.doctor({ repair: true });
+    await tree.refresh();
+    assert.notEqual((await tree.getChildren(row)).length, 0);
     tree.dispose();
     await workspaces.close();
     workspaces.dispose();
