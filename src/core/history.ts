@@ -87,8 +87,10 @@ export class History {
   }
 
   async diff(from?: string, to?: string, options: DiffOptions = {}): Promise<DiffResult> {
-    const left = await this.resolve(from ?? 'latest');
-    const right = to === undefined ? null : await this.resolve(to);
+    const [left, right] = await Promise.all([
+      this.resolve(from ?? 'latest'),
+      to === undefined ? null : this.resolve(to),
+    ]);
     const without = [left, right].find((one) => one !== null && !hasFiles(one));
     if (without) throw new CheckpointsError('no-files', `"${without.title}" comes from a program that kept no files.`);
     const tree = right ? right.files.tree : (await this.store.peek()).tree;

@@ -4,8 +4,10 @@ import { areSimilar, comparableSizes, piecesOf, type Pieces } from './similarity
 import { modes, type Leaf } from './tree-format';
 import type { TreeChange } from './trees';
 
-/** Changes read at once, bytes in all; renames looked for among so many pairs. What is beyond is git's. */
+/** Changes described at once, bytes in all; renames looked for among so many pairs. What is beyond is git's. */
 const limits = { atOnce: 32, bytes: 16 << 20, pairs: 2500 };
+/** So many portions are asked for before the first is described: git is never without work. */
+const ahead = 3;
 
 interface Side {
   leaf: Leaf;
@@ -36,12 +38,17 @@ export async function describeFew(changes: TreeChange[], content: Content): Prom
   const all = [...single, ...changes.filter((change) => change.before && change.after)];
   const described = new Map<string, Change>();
   let bytes = 0;
-  let next = readSome(all, 0, contents, content);
+  const asked = new Set<string>();
+  const portions: Array<Promise<number>> = [];
+  const ask = (n: number): void =>
+    void (portions[n] ??= readSome(all, n * limits.atOnce, { asked, contents, content }));
   for (let at = 0; at < all.length; at += limits.atOnce) {
-    bytes += await next;
+    const n = at / limits.atOnce;
+    for (let more = 0; more < ahead; more += 1) ask(n + more);
+    bytes += await portions[n]!;
     if (bytes > limits.bytes) return null;
     const end = at + limits.atOnce;
-    next = readSome(all, end, contents, content);
+    ask(n + ahead);
     await Promise.resolve(); // the questions are sent before lines are counted: git and we work at the same time
     if (at < single.length && end >= single.length) {
       const [from, to] = [deleted.map(({ before }) => side(before)!), added.map(({ after }) => side(after)!)];
@@ -58,15 +65,17 @@ export async function describeFew(changes: TreeChange[], content: Content): Prom
 
 const files: readonly number[] = [modes.file, modes.executable, modes.link];
 
-/** Puts what some of the changes need into `contents`; how many bytes that were. */
-function readSome(
-  changes: TreeChange[],
-  from: number,
-  contents: Map<string, Buffer>,
-  content: Content,
-): Promise<number> {
+interface Reading {
+  asked: Set<string>;
+  contents: Map<string, Buffer>;
+  content: Content;
+}
+
+/** Puts what some of the changes need, and nobody has asked for yet, into `contents`; how many bytes that were. */
+function readSome(changes: TreeChange[], from: number, { asked, contents, content }: Reading): Promise<number> {
   const some = changes.slice(from, from + limits.atOnce).flatMap(({ before, after }) => [before, after]);
-  const oids = new Set(some.flatMap((leaf) => (leaf && !contents.has(leaf.oid) ? [leaf.oid] : [])));
+  const oids = new Set(some.flatMap((leaf) => (leaf && !asked.has(leaf.oid) ? [leaf.oid] : [])));
+  for (const oid of oids) asked.add(oid);
   const read = async (): Promise<number> => {
     let bytes = 0;
     const one = async (oid: string): Promise<void> => {
