@@ -144,7 +144,7 @@ class Resident {
       const error = new CheckpointsError(isDamaged ? 'store-broken' : reasonOf(why), `git cat-file ended: ${why}`);
       const rest = isDamaged ? this.pending.splice(1) : [];
       this.fail(error);
-      for (const one of rest) this.read(one.oid).then(one.resolve, one.reject);
+      this.ask(rest);
     };
     child.stdout.on('data', (chunk: Buffer) => {
       this.chunks.push(chunk);
