@@ -135,7 +135,10 @@ function endAll(child: ChildProcess, group: boolean): void {
 function startFailure(error: NodeJS.ErrnoException, cwd: string): CheckpointsError {
   // A folder to start it in that is gone is told by the same code as a missing program.
   if (error.code === 'ENOENT' && !existsSync(cwd))
-    return new CheckpointsError('refused-root', `The folder ${cwd} is not there any more.`, { cause: error });
+    return new CheckpointsError('refused-root', `The folder ${cwd} is not there any more.`, {
+      cause: error,
+      details: { gone: true },
+    });
   return error.code === 'ENOENT'
     ? new CheckpointsError('git-missing', 'git was not found on PATH.', { cause: error })
     : new CheckpointsError('git-failed', `git could not be started: ${error.message}`, { cause: error });

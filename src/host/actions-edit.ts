@@ -118,24 +118,27 @@ export const clearSession = async ({ workspaces, log }: Services, argument: unkn
   return true;
 };
 
-const pickSession = async (root: Root): Promise<{ id: string; title: string | null } | undefined> => {
-  // Only what can be cleared: fetched ones stay.
+/** Among those that have checkpoints of this machine: fetched ones stay as they are. */
+export const pickSession = async (
+  root: Root,
+  title = 'Clear Session…',
+): Promise<{ id: string; title: string | null } | undefined> => {
   const own = (await root.api.list()).flatMap(({ session, origin }) => (origin === null ? (session ?? []) : []));
   const items = [...new Set(own.map(({ id }) => id))].map((id) => {
     const points = own.filter((session) => session.id === id);
-    const title = points.find((session) => session.title !== null)?.title ?? null;
+    const name = points.find((session) => session.title !== null)?.title ?? null;
     return {
-      label: `$(comment-discussion) ${withoutIcons(title ?? id)}`,
+      label: `$(comment-discussion) ${withoutIcons(name ?? id)}`,
       description: plural(points.length, 'checkpoint'),
       id,
-      title,
+      title: name,
     };
   });
   if (items.length === 0) {
     vscode.window.showInformationMessage('No session has checkpoints yet.');
     return undefined;
   }
-  return vscode.window.showQuickPick(items, { title: 'Clear Session…', matchOnDescription: true });
+  return vscode.window.showQuickPick(items, { title, matchOnDescription: true });
 };
 
 export const copyId = async ({ workspaces }: Services, argument: unknown): Promise<void> => {

@@ -1,5 +1,6 @@
 import * as vscode from 'vscode';
 import { clearOriginals, findOriginals, type Original } from '../core/originals';
+import { pickSession } from './actions-edit';
 import { bytes } from './actions-store';
 import { openWorkingDiff } from './diff';
 import { pickRoot } from './picker';
@@ -8,7 +9,7 @@ import { withoutIcons } from './labels';
 import { relativeTime } from './relative-time';
 import type { Root } from './root';
 import type { Services } from './services';
-import { isTreeNode } from './tree-nodes';
+import { isTreeNode, type TreeNode } from './tree-nodes';
 import { requireTrust } from './trust';
 
 interface OriginalItem extends vscode.QuickPickItem {
@@ -33,7 +34,8 @@ export const showOriginals = async (services: Services, argument: unknown): Prom
   const node = isTreeNode(argument) ? argument : undefined;
   const root = node?.root ?? (await pickRoot(services.workspaces, title));
   if (root === undefined) return;
-  const session = node?.type === 'session' ? (node.group.id ?? undefined) : undefined;
+  const session = node === undefined ? await whichSession(root, title) : sessionOf(node);
+  if (session === null) return;
   const found = await withPatience('Looking for first versions', () => findOriginals(root.api, session));
   const { originals } = found;
   if (originals.length === 0) {
@@ -52,6 +54,17 @@ export const showOriginals = async (services: Services, argument: unknown): Prom
   const target = { root, checkpoint: await root.api.resolve(original.checkpoint) };
   if (restore) await services.flow.restorePaths(target, [original.path]);
   else await show(root, original);
+};
+
+const sessionOf = (node: TreeNode): string | undefined =>
+  node.type === 'session' ? (node.group.id ?? undefined) : undefined;
+
+/** From the palette: "this session" is clear only where there is one. Undefined: the only one, or none; null: given up. */
+const whichSession = async (root: Root, title: string): Promise<string | undefined | null> => {
+  const ids = new Set(
+    (await root.api.list()).flatMap(({ session, origin }) => (origin === null ? (session?.id ?? []) : [])),
+  );
+  return ids.size <= 1 ? undefined : ((await pickSession(root, title))?.id ?? null);
 };
 
 const show = async (root: Root, { checkpoint, path }: Original): Promise<void> =>

@@ -185,6 +185,13 @@ const particularAdvice = ({ reason, details }: CheckpointsError): Advice | null 
       wayOut: 'Look whether the path is right and its drive is connected, or choose the folder that holds the backup.',
     };
   if (details?.['forbidden']) return { ...advice['store-readonly'], sentence: 'The store may not be read.' };
+  if (details?.['gone'])
+    return {
+      ...advice['refused-root'],
+      // Its own words name the folder.
+      sentence: 'The folder.',
+      wayOut: 'Its checkpoints are: make the folder again and restore one of them, or open another folder.',
+    };
   if (details?.['noFolder'])
     return {
       ...advice['invalid-argument'],

@@ -10,7 +10,11 @@ it('a workspace whose folder is gone is told as that, and goes on once it is bac
   const away = `${box.root}-away`;
   renameSync(box.root, away);
   // Not a git that is missing, which the file system tells by the same code.
-  const refusal = { reason: 'refused-root', message: `The folder ${box.root} is not there any more.` };
+  const refusal = {
+    reason: 'refused-root',
+    message: `The folder ${box.root} is not there any more.`,
+    details: { gone: true },
+  };
   await expect(workspace.create()).rejects.toMatchObject(refusal);
   await expect(workspace.plan('then')).rejects.toMatchObject(refusal);
   renameSync(away, box.root);

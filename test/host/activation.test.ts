@@ -50,6 +50,12 @@ describe('errors', () => {
     const path = '/drive/old';
     const none = explain(new CheckpointsError('no-backup', `No session is at ${path}`, { details: { path } }));
     assert.match(none, /^There is no session backup\. No session is at \/drive\/old\. Look whether the path is right/);
+    // What an agent deleted with all that is in it can be brought back.
+    const gone = 'The folder /work is not there any more.';
+    assert.equal(
+      explain(new CheckpointsError('refused-root', gone, { details: { gone: true } })),
+      `${gone} Its checkpoints are: make the folder again and restore one of them, or open another folder.`,
+    );
   });
 
   it('are shown once, and a cancelled operation not at all', async () => {

@@ -20,6 +20,19 @@ describe('keeping order', () => {
   beforeEach(() => showFile('README.md'));
   after(closeEditors);
 
+  it('asks from the palette whose first versions are meant', async () => {
+    const session = (id: string) => ({ id, messageId: null, messageCount: 0, title: `Session ${id}`, parent: null });
+    for (const id of ['ses_one', 'ses_two'])
+      await withStore((api) => api.create({ trigger: 'agent', name: id, session: session(id) }));
+    const asked = await answering(['Session ses_one'], () => run(commands.firstVersions));
+    assert.deepEqual(
+      asked.map(({ message }) => message),
+      ['First Versions', 'No file has been changed by this session.'],
+    );
+    assert.ok(asked[0]?.items.some((label) => label.endsWith('Session ses_two')));
+    for (const id of ['ses_one', 'ses_two']) await withStore((api) => api.clear(id));
+  });
+
   it('renames', async () => {
     const { id } = await make();
     const asked = await answering(['A better name'], () => run(commands.rename, id));

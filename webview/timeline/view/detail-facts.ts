@@ -39,7 +39,7 @@ export function promptBlock({ turn }: Checkpoint): TemplateResult | typeof nothi
   ].filter((fact) => fact !== false && fact !== null && fact !== '');
   return html`<section class="block" aria-labelledby="prompt-heading">
     <h3 id="prompt-heading">Prompt <span class="block-note">turn ${turn.number}</span></h3>
-    ${turn.prompt ? html`<blockquote class="prompt">${turn.prompt}</blockquote>` : nothing}
+    ${turn.prompt ? html`<blockquote class="prompt" dir="auto">${turn.prompt}</blockquote>` : nothing}
     ${
       facts.length > 0
         ? html`<ul class="facts">

@@ -29,7 +29,7 @@ export function sessionDetail(item: SessionItem, context: Context): TemplateResu
           <span class="codicon codicon-close"></span>
         </button>
       </div>
-      <h2>${sessionTitle(item.session, data)}</h2>
+      <h2 dir="auto">${sessionTitle(item.session, data)}</h2>
       <p class="detail-when">
         <time datetime=${new Date(item.t).toISOString()} title=${time.full(item.t)}>
           ${time.day(item.t, Date.now())}, ${time.clock(item.t)}
@@ -51,7 +51,7 @@ function forkedAt(from: TimelineRow, { store, time }: Context): TemplateResult {
       <li>
         <button class="fold-entry" @click=${() => store.reveal(from.id)}>
           ${pointIcon({ trigger: from.trigger, tone })}
-          <span class="title">${from.title}</span><span class="time">${time.clock(from.t)}</span>
+          <span class="title" dir="auto">${from.title}</span><span class="time">${time.clock(from.t)}</span>
         </button>
       </li>
     </ul>

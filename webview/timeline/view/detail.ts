@@ -106,7 +106,7 @@ export class TimelineDetail extends LitElement {
         </button>
         ${button('close', 'Close Details', () => this.onClose())}
       </div>
-      <h2 class=${row.named ? 'named' : ''}>${checkpoint?.title ?? row.title}</h2>
+      <h2 dir="auto" class=${row.named ? 'named' : ''}>${checkpoint?.title ?? row.title}</h2>
       <p class="detail-when">
         <time datetime=${new Date(row.t).toISOString()} title=${time.full(row.t)}>
           ${time.day(row.t, Date.now())}, ${time.clock(row.t)}
@@ -182,7 +182,7 @@ export class TimelineDetail extends LitElement {
               html`<li>
                 <button class="fold-entry" @click=${() => store.reveal(row.id)}>
                   ${pointIcon({ trigger: row.trigger, tone })}
-                  <span class="title">${row.title}</span><span class="time">${time.clock(row.t)}</span>
+                  <span class="title" dir="auto">${row.title}</span><span class="time">${time.clock(row.t)}</span>
                 </button>
               </li>`,
           )}

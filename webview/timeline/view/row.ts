@@ -116,7 +116,7 @@ function pointRow(item: PointItem, context: RowContext): TemplateResult {
   >
     <span class="gutter"></span>
     ${mark >= 0 ? html`<span class="mark-letter" aria-hidden="true">${mark === 0 ? 'A' : 'B'}</span>` : nothing}
-    <span class="title">${row.title}</span>
+    <span class="title" dir="auto">${row.title}</span>
     <span class="unseen">, ${describeItem(item, data, time, now)}</span>
     ${row.pinned ? html`<span class="badge codicon codicon-pinned" aria-hidden="true"></span>` : nothing}
     ${

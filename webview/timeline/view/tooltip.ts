@@ -73,7 +73,7 @@ function card({ row, session, status }: PointItem, data: RowData, time: TimeForm
       <span>${triggerLabel(row.trigger, row.origin)}</span>
       <span class="tooltip-ago">${time.ago(row.t, Date.now())}</span>
     </div>
-    <div class="tooltip-title">${row.title}</div>
+    <div class="tooltip-title" dir="auto">${row.title}</div>
     <div class="tooltip-line">
       <span class="codicon codicon-comment-discussion"></span>${sessionTitle(session, data)}${
         row.turn === undefined ? nothing : html`<span class="muted"> · turn ${row.turn}</span>`
