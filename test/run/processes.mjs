@@ -14,6 +14,13 @@ function proc(pid, name) {
   }
 }
 
+/** Where a shell is, and was, says nothing about whose a process is: who has looked into the folder of a demo may work elsewhere by now. */
+const environment = (pid) =>
+  proc(pid, 'environ')
+    .split('\0')
+    .filter((variable) => !/^(OLD)?PWD=/.test(variable))
+    .join('\0');
+
 /**
  * Processes that belong to a run: in the session that `leader` led, or with `marker` in their environment or
  * arguments. The marker is also in the path of the temporary folder, so a child that was given a new environment
@@ -30,7 +37,7 @@ export function processesOf(leader, marker) {
     const [state, , , session] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     if (stat === '' || state === 'Z' || state === 'X') continue;
     const command = proc(pid, 'cmdline').replaceAll('\0', ' ').trim();
-    if (Number(session) === leader || command.includes(marker) || proc(pid, 'environ').includes(marker))
+    if (Number(session) === leader || command.includes(marker) || environment(pid).includes(marker))
       found.push({ pid, command });
   }
   return found;

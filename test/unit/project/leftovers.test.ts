@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -48,6 +49,19 @@ describe('processes of a suite', () => {
     expect(left.map(({ pid }) => pid)).toEqual([Number(/started (\d+)/.exec(log)?.[1])]);
     await endAll(result.leader, marker);
     expect(await leftovers(result.leader, marker, 0)).toEqual([]);
+  });
+
+  it('are not those of somebody who has only been in its folder', async () => {
+    const env = { PATH: process.env['PATH'], PWD: join(folder, marker), OLDPWD: join(folder, marker) };
+    const other = spawn(process.execPath, ['-e', 'process.stdin.resume()'], {
+      env,
+      stdio: ['pipe', 'ignore', 'ignore'],
+    });
+    const ended = new Promise((resolve) => other.once('exit', (code) => resolve(code)));
+    await new Promise((resolve) => other.once('spawn', resolve));
+    await endAll(-1, marker);
+    other.stdin.end();
+    expect(await ended).toBe(0);
   });
 
   it('are ended when the suite takes too long', async () => {
