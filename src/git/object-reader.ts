@@ -15,6 +15,10 @@ interface Pending {
   reject: (error: Error) => void;
 }
 
+/** This one object is there and cannot be read; others can. */
+export const isDamaged = (error: unknown): boolean =>
+  CheckpointsError.is(error, 'store-broken') && error.details?.['damaged'] === true;
+
 /**
  * One resident `git cat-file --batch`: reads any object in a fraction of a millisecond. It finds packs that
  * appear later by itself. It is started on first use, and again when it died.
@@ -89,9 +93,10 @@ export class ObjectReader {
       if (this.child !== child) return;
       this.child = null;
       // Nothing else is read by it: what it cannot read is damaged. It ended at the first that it had not answered.
-      const isDamaged = /is corrupt/.test(why);
-      const error = new CheckpointsError(isDamaged ? 'store-broken' : reasonOf(why), `git cat-file ended: ${why}`);
-      const rest = isDamaged ? this.pending.splice(1) : [];
+      const damaged = /is corrupt/.test(why);
+      const reason = damaged ? 'store-broken' : reasonOf(why);
+      const error = new CheckpointsError(reason, `git cat-file ended: ${why}`, { details: { damaged } });
+      const rest = damaged ? this.pending.splice(1) : [];
       this.fail(error);
       for (const one of rest) this.read(one.oid).then(one.resolve, one.reject);
     };
