@@ -3,7 +3,7 @@ import type { LostCheckpoints } from '../core/api';
 import type { Checkpoint, CheckpointId } from '../core/model';
 import type { Fetched, FetchedRef } from './fetched';
 import { checkpointRefs, idPattern, type LostRefs } from './lost-refs';
-import type { ObjectReader } from './object-reader';
+import { isDamaged, type ObjectReader } from './object-reader';
 import type { PackWriter } from './pack-writer';
 import { checkpointMessage, decodeCheckpoint, encodeCommit } from './records';
 import type { Refs } from './refs';
@@ -102,7 +102,7 @@ export class CheckpointRefs {
       const object = await this.parts.reader.read(commit);
       return object?.type === 'commit' ? decodeCheckpoint(object.data, commit) : null;
     } catch (error) {
-      if (CheckpointsError.is(error, 'store-broken')) return null; // it is there, and damaged
+      if (isDamaged(error)) return null;
       throw error;
     }
   }

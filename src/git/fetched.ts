@@ -1,7 +1,7 @@
 import { CheckpointsError } from '../core/errors';
 import type { Checkpoint, CheckpointId, Origin } from '../core/model';
 import { isId } from '../core/ulid';
-import type { ObjectReader } from './object-reader';
+import { isDamaged, type ObjectReader } from './object-reader';
 import type { PackWriter } from './pack-writer';
 import { checkpointMessage, decodeCheckpoint, encodeCommit } from './records';
 import type { Refs } from './refs';
@@ -72,9 +72,9 @@ export class Fetched {
       this.parts.log(`lost commit of ${origin}/${id}`);
       return null;
     } catch (error) {
-      if (!CheckpointsError.is(error)) throw error;
+      if (!CheckpointsError.is(error, 'untrusted-tree') && !isDamaged(error)) throw error;
       // One bad record must not hide all others.
-      this.parts.log(`${origin}/${id} is no checkpoint: ${error.message}`);
+      this.parts.log(`${origin}/${id} is no checkpoint: ${String(error)}`);
       return null;
     }
   }

@@ -1,6 +1,5 @@
-import { CheckpointsError } from '../core/errors';
 import type { CheckpointId } from '../core/model';
-import type { ObjectReader } from './object-reader';
+import { isDamaged, type ObjectReader } from './object-reader';
 import { decodeCheckpoint } from './records';
 import type { Refs } from './refs';
 
@@ -60,7 +59,7 @@ export class LostRefs {
       const object = await this.reader.read(commit);
       return object?.type === 'commit' && decodeCheckpoint(object.data, commit)?.id === id;
     } catch (error) {
-      if (CheckpointsError.is(error, 'store-broken')) return false; // it is there, and damaged
+      if (isDamaged(error)) return false;
       throw error;
     }
   }

@@ -20,6 +20,10 @@ const manyAtOnce = 24;
 /** The second one is started when nobody has to wait for that, and only where it was missed before. */
 const quietMs = 250;
 
+/** This one object is there and cannot be read; others can. */
+export const isDamaged = (error: unknown): boolean =>
+  CheckpointsError.is(error, 'store-broken') && error.details?.['damaged'] === true;
+
 /**
  * Reads any object in a fraction of a millisecond, from a resident `git cat-file --batch`; where many are asked for at once, from two: unpacking
  * them is what takes the time. They find packs that appear later by themselves, are started on first use, and again when they died.
@@ -140,9 +144,10 @@ class Resident {
       if (this.child !== child) return;
       this.child = null;
       // Nothing else is read by it: what it cannot read is damaged. It ended at the first that it had not answered.
-      const isDamaged = /is corrupt/.test(why);
-      const error = new CheckpointsError(isDamaged ? 'store-broken' : reasonOf(why), `git cat-file ended: ${why}`);
-      const rest = isDamaged ? this.pending.splice(1) : [];
+      const damaged = /is corrupt/.test(why);
+      const reason = damaged ? 'store-broken' : reasonOf(why);
+      const error = new CheckpointsError(reason, `git cat-file ended: ${why}`, { details: { damaged } });
+      const rest = damaged ? this.pending.splice(1) : [];
       this.fail(error);
       this.ask(rest);
     };

@@ -25,7 +25,8 @@ export interface ParsedCommit {
 export function parseCommit(data: Buffer): ParsedCommit {
   const end = data.indexOf('\n\n');
   const tree = /^tree ([0-9a-f]{40,64})\n/.exec(data.toString('latin1', 0, Math.max(end, 0) + 1))?.[1];
-  if (end < 0 || !tree) throw new CheckpointsError('store-broken', 'A commit of the store is damaged.');
+  if (end < 0 || !tree)
+    throw new CheckpointsError('store-broken', 'A commit of the store is damaged.', { details: { damaged: true } });
   return { tree, message: data.toString('utf8', end + 2) };
 }
 
