@@ -49,6 +49,7 @@ import { runGit, safeFlags, storeEnv } from './run';
 import { Safekeeping, unsound } from './secure';
 import { Settling } from './settling';
 import { Snapshots, type Snapshot } from './snapshots';
+import { StageAhead } from './stage-ahead';
 import { SyncState } from './sync-state';
 import { readTidied, writeTidied } from './tidied';
 import type { Leaf } from './tree-format';
@@ -69,6 +70,7 @@ export class GitStore implements SnapshotStore {
   readonly fetched: Fetched;
   readonly checkpoints: CheckpointRefs;
   readonly base: BaseRef;
+  readonly stageAhead: StageAhead;
   private readonly recent = new RecentContents();
   private readonly snapshots: Snapshots;
   private readonly safekeeping: Safekeeping;
@@ -101,11 +103,12 @@ export class GitStore implements SnapshotStore {
     const newWriter = (): PackWriter => this.newWriter();
     this.syncState = new SyncState(this.refsOf, this.reader, newWriter);
     this.fetched = new Fetched({ refs: this.refsOf, reader: this.reader, state: this.syncState, newWriter, log });
-    const { refsOf: refs, reader, fetched } = this;
-    this.checkpoints = new CheckpointRefs({ refs, reader, fetched, newWriter, log });
-    this.base = new BaseRef(refs, reader, newWriter);
-    const { trees, snapshots, checkpoints, base } = this;
-    this.safekeeping = new Safekeeping({ root, reader, trees, packs, newWriter, algorithm: file.objectFormat });
+    const { refsOf: refs, reader, fetched, trees, snapshots } = this;
+    const checkpoints = (this.checkpoints = new CheckpointRefs({ refs, reader, fetched, newWriter, log }));
+    const base = (this.base = new BaseRef(refs, reader, newWriter));
+    const parts = { root, reader, trees, algorithm: file.objectFormat };
+    this.safekeeping = new Safekeeping({ ...parts, packs, newWriter });
+    this.stageAhead = new StageAhead({ ...parts, folder: this.folder });
     this.left = new LeftOut({ trees, snapshots, checkpoints, base, reader, config });
   }
 
@@ -173,7 +176,9 @@ export class GitStore implements SnapshotStore {
 
   /** While git looks at the files. */
   private readAhead(base: Base | null, { exclusive, target }: CaptureRequest): void {
-    if (base && exclusive && target !== undefined) this.safekeeping.begin(base.tree, target);
+    if (!base || !exclusive || !target) return;
+    this.safekeeping.begin(base.tree, target.tree);
+    this.stageAhead.begin(base.tree, target);
   }
 
   private settleLater(snapshot: Snapshot | null, waitMs = 0): void {
@@ -365,13 +370,9 @@ export class GitStore implements SnapshotStore {
     return hashObject('blob', data, this.file.objectFormat);
   }
 
-  async exclusively<T>(
-    purpose: string,
-    waitMs: number,
-    signal: AbortSignal | undefined,
-    work: () => Promise<T>,
-  ): Promise<T> {
-    return this.holding(() => this.leases.exclusive(purpose, waitMs, signal), work);
+  exclusively<T>(purpose: string, waitMs: number, signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> {
+    const alone = (): Promise<T> => work().finally(() => this.stageAhead.drop());
+    return this.holding(() => this.leases.exclusive(purpose, waitMs, signal), alone);
   }
 
   /** Objects that were written stay until `work` is done, though no ref may name them yet. */
@@ -436,8 +437,7 @@ export class GitStore implements SnapshotStore {
   async ownBytes(commits: string[], others: string[]): Promise<number> {
     const known = ['refs/base', 'refs/scan'].map((ref) => this.refsOf.read(ref)).filter((oid) => oid !== null);
     // Checkpoints have no parents: only by their trees does git see what they share.
-    const lines = [...commits, ...[...others, ...known].map((oid) => `^${oid}^{tree}`)];
-    const input = lines.map((line) => `${line}\n`).join('');
+    const input = [...commits, ...[...others, ...known].map((oid) => `^${oid}^{tree}`), ''].join('\n');
     const result = await runGit(
       [...safeFlags, `--git-dir=${this.layout.gitDir}`, 'rev-list', '--objects', '--disk-usage', '--stdin'],
       { cwd: this.layout.gitDir, env: storeEnv(), input },
