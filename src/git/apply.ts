@@ -1,27 +1,16 @@
-import { randomBytes } from 'node:crypto';
 import { spawn } from 'node:child_process';
-import { existsSync, lstatSync, rmSync, statSync } from 'node:fs';
+import { existsSync, lstatSync, rmSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
-import { join } from 'node:path';
 import { CheckpointsError } from '../core/errors';
 import type { PathReason } from '../core/model';
 import type { ApplyRequest, ApplyResult, FileChange, FileVersion, RecoveryReport } from '../core/ports';
-import { blobOf, bulk } from './bulk-reader';
-import { stagePrefix } from './exclusions';
 import { inWords, isFull } from './file-failure';
 import { parentOf } from './file-reader';
-import { makeFolder } from './folders';
 import { readJournal, refuseForeign, removeJournal, writeJournal, type Journal } from './journal';
+import { asideOf, eachContent, fewFiles, makeStage, numbered, stagedAt, stageFolder, type Step } from './stage';
 import type { GitStore } from './store';
 import type { Leaf } from './tree-format';
 import { WorkingFiles } from './working-files';
-
-/**
- * So few files are synced one by one and replaced in one step each. More would cost minutes: they are moved aside first, and the
- * volume is synced once, afterwards. The store has every byte anyway.
- */
-const fewFiles = 64;
-const readAhead = 48;
 
 /**
  * Stages all new content beside the store (or in the root, on another volume), writes the journal, then deletes
@@ -29,7 +18,6 @@ const readAhead = 48;
  * changed is left as it is, and named. A death later is finished by `recoverRestore`, since before and after of every path are in the store.
  */
 export async function applyFiles(store: GitStore, request: ApplyRequest): Promise<ApplyResult> {
-  const files = new WorkingFiles(store.root, store.file.objectFormat);
   const refused = (await store.refusals(request.changes, request.foreign)).map(({ path, reason }) => ({
     path,
     reason,
@@ -37,7 +25,10 @@ export async function applyFiles(store: GitStore, request: ApplyRequest): Promis
   const skip = new Map(refused.map((entry) => [entry.path, entry.reason]));
   const changes = request.changes.filter((change) => !skip.has(change.path));
   refuseForeign(store.layout.journal);
-  const stage = stageFolder(store);
+  const writes = changes.filter((change) => change.after).length;
+  const ahead = await store.stageAhead.take(changes, writes <= fewFiles);
+  const files = ahead?.files ?? new WorkingFiles(store.root, store.file.objectFormat);
+  const stage = ahead?.stage ?? stageFolder(store).path;
   const journal = {
     safety: request.safety,
     tree: request.tree,
@@ -48,10 +39,12 @@ export async function applyFiles(store: GitStore, request: ApplyRequest): Promis
     record: request.record,
     startedAt: new Date().toISOString(),
   };
-  // Nothing is touched before the second one, so this one need not know what is going to be.
-  writeJournal(store.layout.journal, { phase: 'staging', ...journal, changes: [] });
   try {
-    await stageAll(store, files, changes, stage, request);
+    // Nothing is touched before the second one, so this one need not know what is going to be.
+    writeJournal(store.layout.journal, { phase: 'staging', ...journal, changes: [] });
+    const missing = numbered(changes).filter(({ i }) => ahead?.has.has(i) !== true);
+    makeStage(stage, changes.length);
+    await stageAll(store, files, missing, stage, { ...request, sync: writes <= fewFiles });
   } catch (error) {
     rmSync(stage, { recursive: true, force: true });
     removeJournal(store.layout.journal);
@@ -131,70 +124,22 @@ async function fillInIfThere(
   }
 }
 
-function stageFolder(store: GitStore): string {
-  const name = randomBytes(6).toString('hex');
-  const beside = statSync(store.folder).dev === statSync(store.root).dev;
-  return beside ? join(store.folder, `stage-${name}`) : join(store.root, stagePrefix + name);
-}
-
 async function stageAll(
   store: GitStore,
   files: WorkingFiles,
-  changes: FileChange[],
-  stage: string,
-  request: ApplyRequest,
-): Promise<void> {
-  makeStage(stage, changes.length);
-  const writes = changes.filter((change) => change.after).length;
-  await eachContent(store, numbered(changes), (i, after, data) => {
-    if (request.signal?.aborted) throw new CheckpointsError('cancelled', 'Cancelled; nothing was changed.');
-    files.stage(stagedAt(stage, i), after.mode, data, writes <= fewFiles);
-  });
-}
-
-/** The new contents in order; some are read ahead, so that git and the disk work at the same time. */
-async function eachContent(
-  store: GitStore,
   steps: Step[],
-  use: (i: number, after: FileVersion, data: Uint8Array) => void,
+  stage: string,
+  { signal, sync }: Pick<ApplyRequest, 'signal'> & { sync: boolean },
 ): Promise<void> {
-  const all = steps.flatMap(({ change: { after }, i }) => (after ? [{ i, after }] : []));
-  const writes = all.length < bulk ? all : all.slice(await useMany(store, all, use));
-  const read = (at: number): Promise<Uint8Array[]> => {
-    const asked = Promise.all(writes.slice(at, at + readAhead).map(({ after }) => store.content(after)));
-    asked.catch(() => undefined); // heard when its turn comes
-    return asked;
+  const refuseCancelled = (): void => {
+    if (signal?.aborted) throw new CheckpointsError('cancelled', 'Cancelled; nothing was changed.');
   };
-  let next = read(0);
-  for (let at = 0; at < writes.length; at += readAhead) {
-    const contents = await next;
-    next = read(at + readAhead);
-    await Promise.resolve(); // the questions are sent before the disk is kept busy
-    for (const [n, { i, after }] of writes.slice(at, at + readAhead).entries()) use(i, after, contents[n]!);
-  }
-}
-
-/** How many were used; the rest git could not give together. */
-async function useMany(
-  store: GitStore,
-  writes: Array<{ i: number; after: FileVersion }>,
-  use: (i: number, after: FileVersion, data: Uint8Array) => void,
-): Promise<number> {
-  const oids = writes.map(({ after }) => after.oid);
-  const { used } = await store.reader.each(oids, (n, object) => {
-    const { i, after } = writes[n]!;
-    use(i, after, blobOf(after.oid, object));
+  refuseCancelled();
+  await eachContent(store.reader, steps, (i, after, data) => {
+    refuseCancelled();
+    files.stage(stagedAt(stage, i), after.mode, data, sync);
   });
-  return used;
 }
-
-/** A change and its number in the journal, by which its files in the stage are named. */
-interface Step {
-  change: FileChange;
-  i: number;
-}
-
-const numbered = (changes: FileChange[]): Step[] => changes.map((change, i) => ({ change, i }));
 
 interface Outcome {
   done: Set<string>;
@@ -283,7 +228,7 @@ async function takeBack(
     done.has(path) ? [{ change: { path, before: after, after: before }, i: changes.length + i }] : [],
   );
   makeStage(stage, changes.length * 2);
-  await eachContent(store, back, (i, after, data) => files.stage(stagedAt(stage, i), after.mode, data, false));
+  await eachContent(store.reader, back, (i, after, data) => files.stage(stagedAt(stage, i), after.mode, data, false));
   const outcome: Outcome = { done: new Set(), skipped: [] };
   // The recovery looks for what lies aside under the journal's numbers alone.
   await perform(files, back, stage, outcome, { atOnce: true });
@@ -300,17 +245,6 @@ function noRoom(error: unknown, left: PathReason[]): CheckpointsError {
       ? 'Nothing was restored: everything is as it was before.'
       : `Everything is as it was before, but for ${left.map(({ path, reason }) => `${path} (${reason})`).join(', ')}.`;
   return new CheckpointsError('disk-full', `The disk of the workspace is full. ${now}`, { cause: error });
-}
-
-/** Some file systems take long to find a free place among thousands in one folder. */
-const perFolder = 64;
-const folderIn = (stage: string, i: number): string => join(stage, String(Math.floor(i / perFolder)));
-const stagedAt = (stage: string, i: number): string => join(folderIn(stage, i), String(i));
-const asideOf = (stage: string, i: number): string => join(folderIn(stage, i), `was-${i}`);
-
-function makeStage(stage: string, count: number): void {
-  makeFolder(stage, 0o700);
-  for (let i = 0; i < count; i += perFolder) makeFolder(folderIn(stage, i));
 }
 
 /** The data of many new files may still be in memory only: git leaves it there, we do not. Nobody waits for it. */
@@ -479,7 +413,9 @@ async function stageAgain(
   try {
     rmSync(stage, { recursive: true, force: true });
     makeStage(stage, changes.length);
-    await eachContent(store, again, (i, after, data) => files.stage(stagedAt(stage, i), after.mode, data, false));
+    await eachContent(store.reader, again, (i, after, data) =>
+      files.stage(stagedAt(stage, i), after.mode, data, false),
+    );
     return null;
   } catch (error) {
     // What the store has lost since keeps nobody from going on: those files stay as they are, and are named.

@@ -36,12 +36,16 @@ export class FileReader {
   private ways = new Map<string, Way>();
 
   private readonly maxFileSize: number;
+  private readonly buffer: ((size: number) => Buffer) | undefined;
 
   constructor(
     private readonly root: string,
     maxFileSize: number,
+    /** Where contents are read into: they are good until it is used again. Each has one of its own without it. */
+    { buffer }: { buffer?: (size: number) => Buffer } = {},
   ) {
     this.maxFileSize = Math.min(maxFileSize, largest);
+    this.buffer = buffer;
   }
 
   read(path: string): Found {
@@ -74,7 +78,7 @@ export class FileReader {
     try {
       const before = fstatSync(fd, { bigint: true });
       if (!before.isFile() || before.size > BigInt(this.maxFileSize)) return null;
-      const data = readAll(fd, Number(before.size));
+      const data = readAll(fd, Number(before.size), this.buffer);
       const after = fstatSync(fd, { bigint: true });
       const torn = before.mtimeNs !== after.mtimeNs || before.size !== after.size || data.length !== Number(after.size);
       if (torn) return null;
@@ -116,9 +120,13 @@ export class FileReader {
   }
 }
 
-function readAll(fd: number, size: number): Buffer {
+function readAll(
+  fd: number,
+  size: number,
+  buffer: (size: number) => Buffer = (length) => Buffer.allocUnsafe(length),
+): Buffer {
   // One byte more than expected tells a file that grew; so does its size, which is looked at again.
-  const data = Buffer.allocUnsafe(size + 1);
+  const data = buffer(size + 1);
   let length = 0;
   for (;;) {
     const got = readSync(fd, data, length, data.length - length, null);

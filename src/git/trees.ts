@@ -39,7 +39,7 @@ export class Trees {
   private readonly unwritten = new Map<PackWriter, Map<string, TreeEntry[]>>();
   /** The folders of trees that were not read: what the user's index says of them. */
   private shapes = new Map<string, Map<string, string>>();
-  private lastDiff: { from: string; to: string; changes: readonly TreeChange[] } | null = null;
+  private lastDiff: { from: string; to: string; changes: Promise<readonly TreeChange[]> } | null = null;
 
   constructor(
     private readonly reader: ObjectReader,
@@ -352,13 +352,23 @@ export class Trees {
 
   /** File by file; folders that are the same object are not entered. A restore asks for the same more than once. */
   async diff(from: string, to: string, under: string[] = []): Promise<TreeChange[]> {
+    if (from === to) return [];
+    if (under.length > 0) return this.compared(from, to, under);
     const { lastDiff } = this;
-    if (under.length === 0 && lastDiff?.from === from && lastDiff.to === to) return [...lastDiff.changes];
+    if (lastDiff?.from === from && lastDiff.to === to) return [...(await lastDiff.changes)];
+    const changes = this.compared(from, to, under);
+    const kept = (this.lastDiff = { from, to, changes });
+    const forget = (): void => {
+      if (this.lastDiff === kept) this.lastDiff = null;
+    };
+    changes.then((all) => all.length > diffKept && forget(), forget);
+    return [...(await changes)];
+  }
+
+  private async compared(from: string, to: string, under: string[]): Promise<TreeChange[]> {
     const out: TreeChange[] = [];
     await this.diffFolder(from, to, '', out, under, Infinity);
-    out.sort((a, b) => comparePaths(a.path, b.path));
-    this.lastDiff = under.length === 0 && out.length <= diffKept ? { from, to, changes: [...out] } : null;
-    return out;
+    return out.sort((a, b) => comparePaths(a.path, b.path));
   }
 
   /** Whether these changes of `from` are all that makes `to` of it. */

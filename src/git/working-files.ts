@@ -36,6 +36,7 @@ const believedMs = 10;
 export class WorkingFiles {
   private reader: FileReader;
   private believedUntil = -1;
+  private readonly scratch = Buffer.allocUnsafeSlow(1 << 16);
   /** The permissions that staged files were found to get, by kind. */
   private readonly given = new Map<number, number>();
 
@@ -47,7 +48,12 @@ export class WorkingFiles {
   }
 
   private newReader(): FileReader {
-    return new FileReader(this.root, Number.MAX_SAFE_INTEGER);
+    return new FileReader(this.root, Number.MAX_SAFE_INTEGER, { buffer: (size) => this.scratchOf(size) });
+  }
+
+  /** Contents are only hashed here: thousands of them need not be memory that is cleaned up in the midst of a restore. */
+  private scratchOf(size: number): Buffer {
+    return size <= this.scratch.length ? this.scratch.subarray(0, size) : Buffer.allocUnsafe(size);
   }
 
   /** Folders that were found to be no links are believed for a moment, or until we make one. `folder` is the one that is asked for. */

@@ -25,3 +25,39 @@ describe('trees that are not in the store yet', () => {
     await workspace.close();
   });
 });
+
+describe('the same comparison', () => {
+  it('is made once for all who ask, also after others, and again after it failed', async () => {
+    const box = sandbox();
+    const workspace = await box.open();
+    const { store } = workspace as unknown as { store: GitStore };
+    const writer = store.newWriter();
+    const version = (content: string): Leaf => ({ mode: modes.file, oid: writer.add('blob', Buffer.from(content)) });
+    const before = await store.trees.update(store.trees.emptyTree, new Map([['a/b.txt', version('x')]]), writer);
+    const after = await store.trees.update(before, new Map([['a/b.txt', version('y')]]), writer);
+    await writer.flush();
+
+    const trees = new Trees(store.reader, 20);
+    let read = 0;
+    const entries = trees.entries.bind(trees);
+    let fails = true;
+    trees.entries = async (oid) => {
+      read += 1;
+      if (fails) throw new Error('lost');
+      return entries(oid);
+    };
+    await expect(Promise.all([trees.diff(before, after), trees.diff(before, after)])).rejects.toThrow('lost');
+    fails = false;
+    read = 0;
+    const [one, two] = await Promise.all([trees.diff(before, after), trees.diff(before, after)]);
+    expect(one!.map(({ path }) => path)).toEqual(['a/b.txt']);
+    one!.length = 0; // each has a list of its own
+    expect(two!.map(({ path }) => path)).toEqual(['a/b.txt']);
+    expect(await trees.diff(after, after)).toEqual([]);
+    expect(await trees.diff(before, after, ['other'])).toEqual([]);
+    expect((await trees.diff(before, after)).map(({ path }) => path)).toEqual(['a/b.txt']);
+    // Both sides of two folders, and of the top once more for the paths that were asked for.
+    expect(read).toBe(4 + 2);
+    await workspace.close();
+  });
+});

@@ -1,0 +1,88 @@
+import { randomBytes } from 'node:crypto';
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import type { FileChange, FileVersion } from '../core/ports';
+import { blobOf, bulk } from './bulk-reader';
+import { stagePrefix } from './exclusions';
+import { makeFolder } from './folders';
+import type { ObjectReader } from './object-reader';
+
+/**
+ * So few files are synced one by one and replaced in one step each. More would cost minutes: they are moved aside first, and the
+ * volume is synced once, afterwards. The store has every byte anyway.
+ */
+export const fewFiles = 64;
+
+const readAhead = 48;
+
+/** What the new contents come from, and where they go. */
+export interface StageParts {
+  root: string;
+  folder: string;
+  reader: ObjectReader;
+}
+
+/** A change and its number in the journal, by which its files in the stage are named. */
+export interface Step {
+  change: FileChange;
+  i: number;
+}
+
+export const numbered = (changes: readonly FileChange[]): Step[] => changes.map((change, i) => ({ change, i }));
+
+/** Told the number, the version and its content. */
+export type UseContent = (i: number, after: FileVersion, data: Uint8Array) => void;
+
+/** Beside the store where that is the same volume, else in the root. */
+export function stageFolder({ root, folder }: StageParts): { path: string; beside: boolean } {
+  const name = randomBytes(6).toString('hex');
+  const beside = statSync(folder).dev === statSync(root).dev;
+  return { path: beside ? join(folder, `stage-${name}`) : join(root, stagePrefix + name), beside };
+}
+
+/** Some file systems take long to find a free place among thousands in one folder. */
+const perFolder = 64;
+const folderIn = (stage: string, i: number): string => join(stage, String(Math.floor(i / perFolder)));
+export const stagedAt = (stage: string, i: number): string => join(folderIn(stage, i), String(i));
+export const asideOf = (stage: string, i: number): string => join(folderIn(stage, i), `was-${i}`);
+
+export function makeStage(stage: string, count: number): void {
+  makeFolder(stage, 0o700);
+  for (let i = 0; i < count; i += perFolder) makeFolder(folderIn(stage, i));
+}
+
+/** The new contents in order; some are read ahead, so that git and the disk work at the same time. */
+export async function eachContent(reader: ObjectReader, steps: Step[], use: UseContent): Promise<void> {
+  const all = writesOf(steps);
+  const writes = all.length < bulk ? all : all.slice(await useMany(reader, all, use));
+  const read = (at: number): Promise<Uint8Array[]> => {
+    const asked = Promise.all(writes.slice(at, at + readAhead).map(({ after }) => reader.blob(after.oid)));
+    asked.catch(() => undefined); // heard when its turn comes
+    return asked;
+  };
+  let next = read(0);
+  for (let at = 0; at < writes.length; at += readAhead) {
+    const contents = await next;
+    next = read(at + readAhead);
+    await Promise.resolve(); // the questions are sent before the disk is kept busy
+    for (const [n, { i, after }] of writes.slice(at, at + readAhead).entries()) use(i, after, contents[n]!);
+  }
+}
+
+interface Write {
+  i: number;
+  after: FileVersion;
+}
+
+export const writesOf = (steps: readonly Step[]): Write[] =>
+  steps.flatMap(({ change: { after }, i }) => (after ? [{ i, after }] : []));
+
+/** How many were used; the rest git could not give together. */
+export async function useMany(reader: ObjectReader, writes: readonly Write[], use: UseContent): Promise<number> {
+  const oids = writes.map(({ after }) => after.oid);
+  const { used } = await reader.each(oids, (n, object) => {
+    const { i, after } = writes[n]!;
+    use(i, after, blobOf(after.oid, object));
+  });
+  return used;
+}
