@@ -1,7 +1,7 @@
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { CheckpointsError } from '../core/errors';
 import { eachObject } from './bulk-reader';
-import { reasonOf, safeFlags, storeEnv } from './run';
+import { damagedObject, reasonOf, safeFlags, storeEnv } from './run';
 
 export type ObjectType = 'blob' | 'tree' | 'commit' | 'tag';
 export interface GitObject {
@@ -144,7 +144,7 @@ class Resident {
       if (this.child !== child) return;
       this.child = null;
       // Nothing else is read by it: what it cannot read is damaged. It ended at the first that it had not answered.
-      const damaged = /is corrupt/.test(why);
+      const damaged = damagedObject.test(why);
       const reason = damaged ? 'store-broken' : reasonOf(why);
       const error = new CheckpointsError(reason, `git cat-file ended: ${why}`, { details: { damaged } });
       const rest = damaged ? this.pending.splice(1) : [];

@@ -15,7 +15,7 @@ export async function ownBytes(store: GitStore, commits: string[], others: strin
   try {
     return await count();
   } catch (error) {
-    if (!CheckpointsError.is(error, 'store-broken')) throw error;
+    if (!CheckpointsError.is(error, 'store-broken') && !CheckpointsError.is(error, 'git-failed')) throw error;
     const found = await incomplete(gitDir, [...commits, ...others, ...known]);
     if (found.length === 0) throw error;
     for (const commit of found) broken.add(commit);

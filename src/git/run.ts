@@ -159,6 +159,10 @@ async function tooOld({ code, stderr }: GitOutput, { cwd, env }: GitOptions): Pr
   );
 }
 
+/** An object is there and cannot be read. What git says of a flipped bit depends on which one it is. */
+export const damagedObject =
+  /is corrupt|unable to (parse|unpack) [0-9a-f]{40,64} header|inflate: .* error|(corrupt|garbage at end of) loose object/i;
+
 /** git's stderr, classified in one table. */
 const table: Array<[RegExp, 'disk-full' | 'store-readonly' | 'store-broken']> = [
   [/No space left on device|Disk quota exceeded/i, 'disk-full'],
@@ -171,6 +175,7 @@ const table: Array<[RegExp, 'disk-full' | 'store-readonly' | 'store-broken']> = 
     /(bad config line|unexpected line in).*snapshots\.git|index file .* is too small|packfile .* index unavailable/i,
     'store-broken',
   ],
+  [damagedObject, 'store-broken'],
 ];
 
 export function reasonOf(stderr: string): Reason {
