@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -36,6 +36,13 @@ describe('the OpenCode of `npm start`', () => {
       expect(ownOpenCode()).toBe(file);
     }
     expect(said).toBe('');
+  });
+
+  it('leaves nothing in the user’s home when it is asked', () => {
+    vi.stubEnv('HOME', folder);
+    const file = installed('mkdir "$HOME/.config"; echo 2.0.0');
+    expect(ownOpenCode()).toBe(file);
+    expect(readdirSync(folder)).toEqual(['opencode']);
   });
 
   it('is another one where that is too old, or broken, and says so', () => {
