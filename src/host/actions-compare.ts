@@ -5,6 +5,7 @@ import type { Checkpoint } from '../core/model';
 import { turnAround } from '../core/turn-revert';
 import { compareCheckpoints, compareWithWorking, openChangeDiff, openWorkingDiff, type Target } from './diff';
 import { shortTitle } from './labels';
+import { showError } from './notifications';
 import { checkpointItems, newestFirst, noFile, pickCheckpoint, pickInSession, pickTurn, targetOf } from './picker';
 import type { Root } from './root';
 import type { Services } from './services';
@@ -15,11 +16,23 @@ const same = (what: string): void => {
   vscode.window.showInformationMessage(`No difference: ${what}.`);
 };
 
-export const compareWorking = async ({ workspaces }: Services, argument: unknown): Promise<void> => {
-  const target = await targetOf(workspaces, argument, 'Compare with Working Files');
+export const compareWorking = async (services: Services, argument: unknown): Promise<void> => {
+  const target = await targetOf(services.workspaces, argument, 'Compare with Working Files');
   if (target === undefined) return;
   const folder = isTreeNode(argument) && argument.type === 'folder' ? [argument.path] : undefined;
-  if (!(await compareWithWorking(target, folder))) same('the working files are as they were at this checkpoint');
+  if (await compareWithWorking(target, folder)) return;
+  const ends = folder === undefined && (await sinceOf(target)).wholeTurn;
+  // Not awaited: the message stays until somebody reads it.
+  void saySame(services, target, ends).catch((error: unknown) => showError(error, services.log));
+};
+
+const ofTurn = 'Show Changes of This Turn';
+
+/** At the end of a turn the files often still are as it left them: whoever compares there looks for what it did. */
+const saySame = async (services: Services, target: Target, endsTurn: boolean): Promise<void> => {
+  const text = 'No difference: the working files are as they were at this checkpoint.';
+  const answer = await vscode.window.showInformationMessage(text, ...(endsTurn ? [ofTurn] : []));
+  if (answer === ofTurn) await compareTurn(services, target);
 };
 
 export const comparePrevious = async ({ workspaces }: Services, argument: unknown): Promise<void> => {

@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import { compareWithWorking, type Target } from './diff';
+import type { Target } from './diff';
 import { commands } from './ids';
 import { showError } from './notifications';
 import { type CheckpointItem, checkpointItem, newestFirst, openRoots } from './picker';
@@ -65,13 +65,10 @@ export const search = (services: Services): void => {
   let timer: NodeJS.Timeout | undefined;
   // Nobody waits for what a pick starts, so it shows its own failures.
   const start = (work: Promise<void>): void => void work.catch((error: unknown) => showError(error, services.log));
-  const act = async (target: Target, command?: string): Promise<void> => {
+  const act = async (target: Target, command: string): Promise<void> => {
     chosen = true;
     pick.hide();
-    if (command === undefined) {
-      if (!(await compareWithWorking(target)))
-        vscode.window.showInformationMessage('No difference: the working files are as they were at this checkpoint.');
-    } else await vscode.commands.executeCommand(command, target);
+    await vscode.commands.executeCommand(command, target);
   };
   pick.onDidChangeValue(() => {
     clearTimeout(timer);
@@ -85,12 +82,12 @@ export const search = (services: Services): void => {
     const [item] = pick.activeItems;
     if (item === undefined) return;
     // The working files often are as a turn left them: what was found, and was shown on the way, is what the turn did.
-    start(act(item.target, item.endsTurn ? commands.compareTurn : undefined));
+    start(act(item.target, item.endsTurn ? commands.compareTurn : commands.compareWorking));
   });
   pick.onDidTriggerItemButton(({ item, button }) => {
     if (button === restoreButton) start(act(item.target, commands.restore));
     else if (button === revealButton) start(reveal(services, item.target).then(() => pick.hide()));
-    else start(act(item.target));
+    else start(act(item.target, commands.compareWorking));
   });
   pick.onDidHide(() => {
     clearTimeout(timer);

@@ -4,11 +4,11 @@ import type { CheckpointId } from '../core/model';
 import { turnEnds } from '../core/turn-ends';
 import type { DetailsSource, TimelineBackend, TimelineSource } from '../protocol/connect';
 import type { ActionResult, FindQuery, NoticeAction, TimelineAction } from '../protocol/timeline';
-import { comparePair, comparePrevious, compareSessionStart, compareTurn } from './actions-compare';
+import { comparePair, comparePrevious, compareSessionStart, compareTurn, compareWorking } from './actions-compare';
 import { openSessionOf, startServer } from './actions-session';
 import { copyId, describe, removeTargets, rename, setPinned } from './actions-edit';
 import { createCheckpoint } from './actions-create';
-import { compareWithWorking, openPreviousDiff, openWorkingDiff, type Target } from './diff';
+import { openPreviousDiff, openWorkingDiff, type Target } from './diff';
 import { commands, section } from './ids';
 import { explain, showError } from './notifications';
 import { pathMatcher } from './path-match';
@@ -111,7 +111,7 @@ export class HostTimeline implements TimelineBackend {
       case 'revertTurn':
         return services.flow.revertTurn(await at(action.id));
       case 'compareWorking':
-        return sayWhenSame(await compareWithWorking(await at(action.id)));
+        return compareWorking(services, await at(action.id));
       case 'comparePrevious':
         return comparePrevious(services, await at(action.id));
       case 'compareSessionStart':
@@ -207,8 +207,3 @@ const viewing = new Set<TimelineAction['type'] | NoticeAction>([
   'showLog',
   'manageTrust',
 ]);
-
-const sayWhenSame = (differs: boolean): void => {
-  if (!differs)
-    vscode.window.showInformationMessage('No difference: the working files are as they were at this checkpoint.');
-};

@@ -222,6 +222,20 @@ describe('comparing', () => {
     write('README.md', '# Third\n');
   });
 
+  it('leads on from the end of a turn that left the files as they are to what the turn did', async () => {
+    const session = { id: 'ses_same', messageId: null, messageCount: 0, title: null, parent: null };
+    const turn = { number: 1, prompt: 'Do it', model: null, agent: null, cost: null, tokens: null };
+    await withStore((api) => api.create({ trigger: 'turn', session, turn }));
+    write('README.md', '# By the turn\n');
+    const end = await withStore((api) => api.create({ trigger: 'idle', session, turn }));
+    await answering(['Show Changes of This Turn'], async () => {
+      await run(commands.compareWorking, end.id);
+      await opened(/^Changes of “Do it”/);
+    });
+    await withStore((api) => api.clear('ses_same'));
+    write('README.md', '# Third\n');
+  });
+
   it('with the one before', async () => {
     await run(commands.comparePrevious, last.id);
     await opened(/Manual checkpoint ↔ Manual checkpoint/);

@@ -7,7 +7,7 @@ import { count, money, plural, short, statusLabel } from '../model/texts';
 export function facets({ checkpoint, previous, totals, wholeTurn }: TimelineDetails): TemplateResult {
   const { files, session, task, git } = checkpoint;
   const facet = (icon: string, name: string, value: string | null, missing: string): TemplateResult =>
-    html`<li class="facet ${value === null ? 'missing' : ''}">
+    html`<li class="facet ${value === null ? 'missing' : ''}" title=${name}>
       <span class="codicon codicon-${icon}" aria-hidden="true"></span>
       <span class="facet-name">${name}</span>
       <span class="facet-value">${value ?? missing}</span>
