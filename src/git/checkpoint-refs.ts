@@ -137,14 +137,15 @@ export class CheckpointRefs {
       throw new CheckpointsError('busy', 'Another process keeps changing this checkpoint. Try again.');
   }
 
-  /** Those of `ids` that are others' alone. */
-  fetchedAmong(ids: readonly CheckpointId[]): FetchedRef[] {
+  async remove(ids: readonly CheckpointId[]): Promise<void> {
     const others = new Set(ids.filter((id) => !this.isOwn(id)));
-    return others.size > 0 ? this.parts.fetched.all().filter(({ id }) => others.has(id)) : [];
+    const fetched = others.size > 0 ? this.parts.fetched.all().filter(({ id }) => others.has(id)) : [];
+    if (fetched.length > 0) await this.parts.fetched.remove(fetched);
+    await this.removeOwn(ids);
   }
 
   /** Lost ones too: then nobody brings them back. */
-  removeOwn(ids: readonly CheckpointId[]): Promise<void> {
+  private removeOwn(ids: readonly CheckpointId[]): Promise<void> {
     const lost = this.parts.lost.all();
     const own = ids.filter((id) => this.isOwn(id) || lost.has(id));
     const restored = own.map((id) => restoredRefs + id).filter((ref) => this.parts.refs.read(ref) !== null);

@@ -70,7 +70,7 @@ export class RefLog {
     }
   }
 
-  /** Leaves out all that is gone. The caller is alone with the store: nobody makes or deletes a checkpoint meanwhile. */
+  /** From now on these. The caller is alone with the store: nobody makes or deletes a checkpoint meanwhile. */
   compact(all: Map<string, string>): void {
     try {
       writeFileDurably(this.path, this.lines(all));

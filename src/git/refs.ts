@@ -128,10 +128,13 @@ export class Refs {
     }
   }
 
-  /** Leaves out of the log all that is gone, but for the `lost`. The caller is alone with the store. */
+  /**
+   * Leaves out of the log what was deleted and what came before. What it knows and is not there stays: it may have been lost this very moment. The
+   * caller is alone with the store.
+   */
   compactLog(lost: ReadonlyMap<string, string>): void {
     const { log } = this;
-    log?.compact(new Map([...lost, ...this.list(log.prefix)]));
+    log?.compact(new Map([...lost, ...log.read().living, ...this.list(log.prefix)]));
   }
 
   /** Sets `ref` if it still is `expected` (null: must not exist). False when somebody was faster. */

@@ -311,14 +311,8 @@ export class GitStore implements SnapshotStore {
   async remove(ids: CheckpointId[]): Promise<void> {
     if (ids.length === 0) return;
     // Not while a clean-up writes the log of refs anew: what is deleted meanwhile would be in it.
-    const remove = (): Promise<void> => this.sharing('delete', 15_000, undefined, () => this.removeRefs(ids));
+    const remove = (): Promise<void> => this.sharing('delete', 15_000, undefined, () => this.checkpoints.remove(ids));
     await withRoom(this.layout, remove);
-  }
-
-  private async removeRefs(ids: CheckpointId[]): Promise<void> {
-    const fetched = this.checkpoints.fetchedAmong(ids);
-    if (fetched.length > 0) await this.fetched.remove(fetched);
-    await this.checkpoints.removeOwn(ids);
   }
 
   diff(from: string, to: string, paths: string[] = []): Promise<FileChange[]> {

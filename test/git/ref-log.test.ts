@@ -140,6 +140,17 @@ describe('the log of refs', () => {
     expect(statSync(path).size).toBeLessThan(400);
   });
 
+  it('written anew keeps what was lost a moment ago, and forgets what was deleted', async () => {
+    const { workspace, ids } = await threeOf();
+    const gitDir = join(workspace.folder, 'snapshots.git');
+    await workspace.remove([ids[2]!]);
+    rmSync(join(gitDir, checkpointRefs, ids[0]!));
+    const told: string[] = [];
+    const log = new RefLog(join(workspace.folder, 'refs.log'), checkpointRefs, (message) => told.push(message));
+    new Refs(gitDir, log).compactLog(new Map());
+    expect([living(log).sort(), log.read().removed.size, told]).toEqual([[ids[0], ids[1]], 0, []]);
+  });
+
   it('of a hundred thousand changes is read', () => {
     const { log, path } = newLog(sandbox());
     const lines: string[] = [];
