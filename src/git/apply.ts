@@ -26,7 +26,7 @@ export async function applyFiles(store: GitStore, request: ApplyRequest): Promis
   const changes = request.changes.filter((change) => !skip.has(change.path));
   refuseForeign(store.layout.journal);
   const writes = changes.filter((change) => change.after).length;
-  const ahead = await store.stageAhead.take(changes, writes <= fewFiles);
+  const ahead = await store.stageAhead.take(changes);
   const files = ahead?.files ?? new WorkingFiles(store.root, store.file.objectFormat);
   const stage = ahead?.stage ?? stageFolder(store).path;
   const journal = {

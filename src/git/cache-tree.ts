@@ -1,3 +1,5 @@
+import { isAscii } from './path-bytes';
+
 /** A folder as git's index remembers it (its `TREE` extension). */
 export interface CachedTree {
   oid: string;
@@ -8,20 +10,23 @@ export interface CachedTree {
 
 /** All of it, or null where git does not know a folder's tree at the moment. */
 export function parseCacheTree(data: Buffer, oidBytes: number, decode: (name: Buffer) => string): CachedTree | null {
+  // Cut out of two long strings: asking the buffer for each of thousands costs more than all of it at once.
+  const text = data.toString('latin1');
+  const hex = data.toString('hex');
   let at = 0;
   const read = (): { name: string; tree: CachedTree } | null => {
-    const end = data.indexOf(0, at);
-    const line = data.indexOf(10, end);
-    if (end < 0 || line < 0) return null;
-    const name = decode(data.subarray(at, end));
-    const [files, folders] = data
-      .toString('latin1', end + 1, line)
-      .split(' ')
-      .map(Number);
+    const end = text.indexOf('\0', at);
+    const space = text.indexOf(' ', end);
+    const line = text.indexOf('\n', end);
+    if (end < 0 || line < 0 || space < 0 || space > line) return null;
+    const plain = text.slice(at, end);
+    const name = isAscii(plain) ? plain : decode(data.subarray(at, end));
+    const files = Number(text.slice(end + 1, space));
+    const folders = Number(text.slice(space + 1, line));
     at = line + 1 + oidBytes;
     // A number below nothing: out of date, and no id follows.
-    if (files === undefined || folders === undefined || !(files >= 0) || at > data.length) return null;
-    const tree: CachedTree = { oid: data.toString('hex', line + 1, at), files, folders: new Map() };
+    if (!(files >= 0) || !(folders >= 0) || at > data.length) return null;
+    const tree: CachedTree = { oid: hex.slice(2 * (line + 1), 2 * at), files, folders: new Map() };
     for (let i = 0; i < folders; i++) {
       const below = read();
       if (!below) return null;
@@ -30,6 +35,14 @@ export function parseCacheTree(data: Buffer, oidBytes: number, decode: (name: Bu
     return { name, tree };
   };
   return read()?.tree ?? null;
+}
+
+/** The top folder alone; null where it is out of date. */
+export function topOf(data: Buffer, oidBytes: number): { oid: string; files: number } | null {
+  const line = data.indexOf(10);
+  const found = /^\0(\d+) \d+$/.exec(data.toString('latin1', 0, Math.max(0, line)));
+  const oid = data.toString('hex', line + 1, line + 1 + oidBytes);
+  return found && oid.length === 2 * oidBytes ? { oid, files: Number(found[1]) } : null;
 }
 
 /** The same with the top out of date: an entry was added there. */

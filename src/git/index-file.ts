@@ -32,8 +32,6 @@ export interface ParsedIndex {
   end: number;
   /** By name, e.g. `link` (split index) and `sdir` (sparse index). */
   extensions: Map<string, Buffer>;
-  /** Every entry is as `formatIndex` would write it. */
-  plain: boolean;
 }
 
 /** git's index, versions 2 to 4. Throws on anything it does not know. */
@@ -45,46 +43,85 @@ export function parseIndex(data: Buffer, oidBytes: number): ParsedIndex {
   const entries: IndexEntry[] = new Array<IndexEntry>(count);
   let at = 12;
   let previous: Buffer = Buffer.alloc(0);
-  let plain = version < 4;
   const fixed = 40 + oidBytes;
+  // Names are cut out of one long string, and numbers read byte by byte: there are as many as files, and asking the buffer for each costs several times as much.
+  const text = version < 4 ? data.toString('latin1') : '';
   for (let i = 0; i < count; i++) {
     const start = at;
-    const flags = data.readUInt16BE(at + fixed);
-    if ((flags & 0xf000) !== 0) plain = false;
+    const flagsAt = start + fixed;
+    if (flagsAt + 2 > data.length) throw new Error('index ends within its entries');
+    const flags = (data[flagsAt]! << 8) | data[flagsAt + 1]!;
     const extended = version >= 3 && (flags & 0x4000) !== 0;
-    const more = extended ? data.readUInt16BE(at + fixed + 2) : 0;
-    let name = at + fixed + 2 + (extended ? 2 : 0);
-    let path: Buffer;
+    const more = extended ? data.readUInt16BE(flagsAt + 2) : 0;
+    const name = flagsAt + 2 + (extended ? 2 : 0);
+    let path: string;
     if (version === 4) {
       const [strip, next] = readOffset(data, name);
       const end = data.indexOf(0, next);
-      path = Buffer.concat([previous.subarray(0, previous.length - strip), data.subarray(next, end)]);
-      previous = path;
+      previous = Buffer.concat([previous.subarray(0, previous.length - strip), data.subarray(next, end)]);
+      path = decodePath(previous);
       at = end + 1;
     } else {
       const length = flags & 0xfff;
       const end = length < 0xfff ? name + length : data.indexOf(0, name);
-      path = data.subarray(name, end);
-      name = end;
+      const bytes = text.slice(name, end);
+      path = isAscii(bytes) ? bytes : decodePath(data.subarray(name, end));
       at = start + ((end - start + 8) & ~7);
     }
     entries[i] = {
-      path: decodePath(path),
-      mode: data.readUInt32BE(start + 24),
+      path,
+      mode:
+        ((data[start + 24]! << 24) | (data[start + 25]! << 16) | (data[start + 26]! << 8) | data[start + 27]!) >>> 0,
       oid: data.toString('hex', start + 40, start + 40 + oidBytes),
       flags: ((flags >> 12) & 3) | ((more & 0x4000) >> 12) | ((more & 0x2000) >> 10),
       statAt: start,
     };
   }
-  const end = at;
+  return { entries, end: at, extensions: extensionsFrom(data, at, oidBytes) };
+}
+
+function extensionsFrom(data: Buffer, end: number, oidBytes: number): Map<string, Buffer> {
   const extensions = new Map<string, Buffer>();
-  while (at + 8 <= data.length - oidBytes) {
+  for (let at = end; at + 8 <= data.length - oidBytes;) {
     const next = at + 8 + data.readUInt32BE(at + 4);
     extensions.set(data.toString('latin1', at, at + 4), data.subarray(at + 8, next));
     at = next;
   }
-  return { entries, end, extensions, plain };
+  return extensions;
 }
+
+/** As much of an index as is known without making anything of its entries. */
+export interface PlainIndex {
+  count: number;
+  /** Where the entries end. */
+  end: number;
+  extensions: Map<string, Buffer>;
+}
+
+/** null unless every entry is a file or link as `formatIndex` would write it, and all of them are there. */
+export function plainIndex(data: Buffer, oidBytes: number): PlainIndex | null {
+  if (data.length < 12 || data.toString('latin1', 0, 4) !== 'DIRC') return null;
+  const version = data.readUInt32BE(4);
+  if (version !== 2 && version !== 3) return null;
+  const count = data.readUInt32BE(8);
+  let at = 12;
+  for (let left = count; left > 0; left -= 1) {
+    const flagsAt = at + 40 + oidBytes;
+    // No flag, no name that is too long for its field.
+    const high = data[flagsAt];
+    const length = ((high ?? 0) << 8) | (data[flagsAt + 1] ?? 0);
+    if (high === undefined || length >= 0xfff || !fileKinds.includes(data[at + 26]!)) return null;
+    at = entryEnd(at, oidBytes, length);
+  }
+  if (at > data.length - oidBytes) return null;
+  const extensions = extensionsFrom(data, at, oidBytes);
+  return extensions.has('link') || extensions.has('sdir') ? null : { count, end: at, extensions };
+}
+
+/** The byte of the mode that tells what it is: a file, a link. */
+const fileKinds: readonly number[] = [0x81, 0xa0];
+
+const entryEnd = (at: number, oidBytes: number, length: number): number => at + ((42 + oidBytes + length + 8) & ~7);
 
 function readOffset(data: Buffer, at: number): [number, number] {
   let byte = data[at++]!;
@@ -133,22 +170,23 @@ export function formatIndex(
 /** A plain index with one entry more, otherwise as it is, and with this `TREE` extension alone. */
 export function insertEntry(
   source: Buffer,
-  { entries, end }: ParsedIndex,
+  { count, end }: PlainIndex,
   entry: IndexEntry,
   tree: Buffer,
   algorithm: HashName,
 ): Buffer {
-  let low = 0;
-  for (let high = entries.length; low < high;) {
-    const middle = (low + high) >> 1;
-    if (comparePaths(entries[middle]!.path, entry.path) < 0) low = middle + 1;
-    else high = middle;
-  }
-  const at = entries[low]?.statAt ?? end;
   const checksum = algorithm === 'sha1' ? 20 : 32;
+  const path = encodePath(entry.path);
+  let at = 12;
+  while (at < end) {
+    const name = at + 42 + checksum;
+    const length = source.readUInt16BE(name - 2);
+    if (source.compare(path, 0, path.length, name, name + length) >= 0) break;
+    at = entryEnd(at, checksum, length);
+  }
   const one = formatIndex([entry], algorithm, source);
   const head = Buffer.from(source.subarray(0, 12));
-  head.writeUInt32BE(entries.length + 1, 8);
+  head.writeUInt32BE(count + 1, 8);
   const extension = Buffer.alloc(8);
   extension.write('TREE', 'latin1');
   extension.writeUInt32BE(tree.length, 4);

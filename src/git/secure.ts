@@ -8,8 +8,6 @@ import { formatTree } from './tree-format';
 import type { Trees } from './trees';
 
 const atOnce = 48;
-/** For fewer no git of their own is started while the files are looked at. */
-const aheadFrom = 24;
 
 /** Which of these objects the store cannot give back byte for byte. One that is damaged ends git: then they are asked one by one. */
 export async function unsound(reader: ObjectReader, oids: Iterable<string>, algorithm: HashName): Promise<Set<string>> {
@@ -70,11 +68,11 @@ export class Safekeeping {
     const { trees, reader, packs, algorithm } = this.parts;
     const { saved, folders } = await overwritten(trees, now, await trees.diff(now, target));
     const oids = [...new Set([...saved.map(({ oid }) => oid), ...folders])];
-    if (oids.length < aheadFrom) return new Set(); // a few are as fast later
-    const sound = oids.length < bulk ? new Set<string>() : packs.inSoundPacks(oids);
+    if (oids.length < bulk) return new Set(); // a few are as fast later
+    const sound = packs.inSoundPacks(oids);
     const rest = oids.filter((oid) => !sound.has(oid));
     // By a git of their own, which a damaged one may end.
-    if (rest.length >= aheadFrom)
+    if (rest.length >= bulk)
       await reader.each(rest, (i, object) => {
         const oid = rest[i]!;
         if (object && hashObject(object.type, object.data, algorithm) === oid) sound.add(oid);

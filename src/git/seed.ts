@@ -1,17 +1,9 @@
 import { existsSync, linkSync, readFileSync, readdirSync, statSync } from 'node:fs';
 import { isAbsolute, join, resolve } from 'node:path';
 import type { Exclusions } from './exclusions';
-import { foldersOfAll, parseCacheTree, withoutTop } from './cache-tree';
+import { foldersOfAll, parseCacheTree, topOf, withoutTop } from './cache-tree';
 import { makeFolder } from './folders';
-import {
-  formatIndex,
-  insertEntry,
-  parseIndex,
-  plainEntry,
-  statSize,
-  type IndexEntry,
-  type ParsedIndex,
-} from './index-file';
+import { formatIndex, insertEntry, parseIndex, plainEntry, plainIndex, statSize, type IndexEntry } from './index-file';
 import type { Layout } from './layout';
 import { hashObject, PackWriter, type HashName } from './pack-writer';
 import { decodePath, encodePath } from './path-bytes';
@@ -23,23 +15,68 @@ import type { Trees } from './trees';
 import { readingObjects } from './user-objects';
 import type { UserRepo } from './user-repo';
 
-export interface Seed {
+/** An index that git can look with. */
+export interface SeedIndex {
   tree: string;
-  files: number;
-  /** Has every file that the user's index names, but for what is always out. */
-  whole: boolean;
   /** When the user's git wrote its index. */
   readSince: number;
   /** The scanner's index; `mark` is the name of its marker entry. */
   finish(mark: string): Buffer;
 }
 
+export interface Seed extends SeedIndex {
+  files: number;
+  /** Has every file that the user's index names, but for what is always out. */
+  whole: boolean;
+}
+
 export interface UnprovedSeed extends Seed {
+  /** It is what was guessed. */
+  isGuess: boolean;
   /**
    * Whether every entry is the bytes on disk, and its trees are in the store; else the seed of which that is true.
    * Until then the index may be looked at, but not kept. To be called once.
    */
   prove(): Promise<Seed | 'as it is'>;
+}
+
+/** The user's index as it is, and what is most often made of it. */
+export interface SeedSource {
+  data: Buffer;
+  readSince: number;
+  /**
+   * Nothing is left out and git knows the tree of every folder: then neither trees nor entries have to be made. Whether it is so only `seed` knows,
+   * which has to look at every entry; git need not wait for that.
+   */
+  guess: (SeedIndex & { files: number; treeExtension: Buffer }) | null;
+}
+
+/** null: start from nothing. */
+export function readSeed(repo: UserRepo, layout: Layout, algorithm: HashName): SeedSource | null {
+  if (repo.objectFormat !== algorithm || !existsSync(repo.index)) return null;
+  const readSince = statSync(repo.index).mtimeMs;
+  const data = readFileSync(repo.index);
+  const guess = guessOf(data, algorithm);
+  if (!guess) return { data, readSince, guess };
+  return borrowObjects(repo.objects, layout.borrowed) ? { data, readSince, guess: { ...guess, readSince } } : null;
+}
+
+function guessOf(data: Buffer, algorithm: HashName): Omit<NonNullable<SeedSource['guess']>, 'readSince'> | null {
+  const oidBytes = algorithm === 'sha1' ? 20 : 32;
+  let plain;
+  try {
+    plain = plainIndex(data, oidBytes);
+  } catch {
+    return null; // damaged: whoever parses it finds out
+  }
+  const treeExtension = plain?.extensions.get('TREE');
+  const top = treeExtension && topOf(treeExtension, oidBytes);
+  if (!plain || !top || top.files !== plain.count) return null;
+  const finish = (mark: string): Buffer => {
+    const entry = plainEntry(mark, emptyBlob[algorithm]);
+    return insertEntry(data, plain, entry, withoutTop(treeExtension, oidBytes), algorithm);
+  };
+  return { tree: top.oid, files: top.files, treeExtension, finish };
 }
 
 /**
@@ -48,6 +85,7 @@ export interface UnprovedSeed extends Seed {
  * an entry differ from the bytes on disk is left for git to read again. null: start from nothing.
  */
 export function seed(
+  { data: source, readSince, guess }: SeedSource,
   repo: UserRepo,
   layout: Layout,
   algorithm: HashName,
@@ -55,10 +93,7 @@ export function seed(
   exclusions: Exclusions,
   maxFileSize: number,
 ): UnprovedSeed | null {
-  if (repo.objectFormat !== algorithm || !existsSync(repo.index)) return null;
-  const readSince = statSync(repo.index).mtimeMs;
   const oidBytes = algorithm === 'sha1' ? 20 : 32;
-  const source = readFileSync(repo.index);
   let parsed;
   try {
     parsed = parseIndex(source, oidBytes);
@@ -66,7 +101,7 @@ export function seed(
     return null; // an index of a kind we do not know: read the files instead
   }
   if (parsed.extensions.has('link') || parsed.extensions.has('sdir')) return null;
-  if (!borrowObjects(repo.objects, layout.borrowed)) return null;
+  if (!guess && !borrowObjects(repo.objects, layout.borrowed)) return null;
 
   const entries: IndexEntry[] = [];
   let wanted = 0;
@@ -84,7 +119,7 @@ export function seed(
     const whole = entries.length === wanted;
     return { seed: { tree, files: entries.length, whole, readSince, finish }, made };
   };
-  const asItIs = entries.length === parsed.entries.length ? adopt(source, parsed, algorithm, readSince) : null;
+  const asItIs = guess && entries.length === parsed.entries.length ? adopt(guess, oidBytes) : null;
   if (asItIs) trees.prime(asItIs.folders);
   const first = asItIs ? { ...asItIs, made: null } : build();
   const prove = async (): Promise<Seed | 'as it is'> => {
@@ -98,26 +133,16 @@ export function seed(
     await keepTrees(layout, second.made, await absent(layout, [...second.made.keys()]), algorithm);
     return second.seed;
   };
-  return { ...first.seed, prove };
+  return { ...first.seed, isGuess: asItIs !== null, prove };
 }
 
-/** Where nothing is left out and git knows the tree of every folder, neither trees nor entries have to be made. */
+/** null where git does not know the tree of every folder. */
 function adopt(
-  source: Buffer,
-  parsed: ParsedIndex,
-  algorithm: HashName,
-  readSince: number,
+  { treeExtension, ...guess }: NonNullable<SeedSource['guess']>,
+  oidBytes: number,
 ): { seed: Seed; folders: Map<string, Map<string, string>> } | null {
-  const extension = parsed.extensions.get('TREE');
-  if (!extension || !parsed.plain) return null;
-  const oidBytes = algorithm === 'sha1' ? 20 : 32;
-  const top = parseCacheTree(extension, oidBytes, decodePath);
-  if (top?.files !== parsed.entries.length) return null;
-  const finish = (mark: string): Buffer => {
-    const entry = plainEntry(mark, emptyBlob[algorithm]);
-    return insertEntry(source, parsed, entry, withoutTop(extension, oidBytes), algorithm);
-  };
-  return { seed: { tree: top.oid, files: top.files, whole: true, readSince, finish }, folders: foldersOfAll(top) };
+  const top = parseCacheTree(treeExtension, oidBytes, decodePath);
+  return top && { seed: { ...guess, whole: true }, folders: foldersOfAll(top) };
 }
 
 /** Most of them are the trees of the user's last commit, and so borrowed already. */

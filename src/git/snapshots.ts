@@ -15,7 +15,7 @@ import { comparePaths } from './path-bytes';
 import { ignoredIn } from './ignored-in';
 import { isMissing } from './refs';
 import { Scanner, type ScanOutput } from './scanner';
-import { seed, type Seed, type UnprovedSeed } from './seed';
+import { readSeed, seed, type Seed, type SeedIndex, type SeedSource, type UnprovedSeed } from './seed';
 import { TrackedIgnored } from './tracked-ignored';
 import type { Leaf } from './tree-format';
 import type { Trees } from './trees';
@@ -299,15 +299,17 @@ export class Snapshots {
     signal?: AbortSignal,
   ): Promise<ScanOutput> {
     const stamp = repo && stampOf(repo.index);
-    const start = repo && seed(repo, this.layout, this.algorithm, this.trees, exclusions, config.maxFileSize);
-    if (start) {
-      const found = await this.lookSeeded(start, { repo, stamp: stamp!, hold: base !== null }, rules, signal).catch(
-        (error: unknown) => {
-          // The user's repository has lost what its HEAD names: the files are there all the same, and need this most.
-          if (CheckpointsError.is(error, 'store-broken')) return null;
-          throw error;
-        },
-      );
+    const source = repo && readSeed(repo, this.layout, this.algorithm);
+    if (source) {
+      const { layout, algorithm, trees } = this;
+      const make = (): UnprovedSeed | null =>
+        seed(source, repo, layout, algorithm, trees, exclusions, config.maxFileSize);
+      const user = { repo, stamp: stamp!, hold: base !== null };
+      const found = await this.lookSeeded(source, make, user, rules, signal).catch((error: unknown) => {
+        // The user's repository has lost what its HEAD names: the files are there all the same, and need this most.
+        if (CheckpointsError.is(error, 'store-broken')) return null;
+        throw error;
+      });
       if (found) return found;
     }
     const looking = this.scanner.scanAll({ head: base?.commit || null, ...rules }, signal);
@@ -315,25 +317,42 @@ export class Snapshots {
     return looking;
   }
 
-  /** Builds on the user's repository, and proves that while git looks. */
+  /** Builds on the user's repository, and finds out what of it while git looks: that is the longest way. null: nothing can be built on. */
   private async lookSeeded(
-    start: UnprovedSeed,
+    { guess }: SeedSource,
+    make: () => UnprovedSeed | null,
     { repo, stamp, hold }: { repo: UserRepo; stamp: string; hold: boolean },
     rules: Rules,
     signal?: AbortSignal,
-  ): Promise<ScanOutput> {
+  ): Promise<ScanOutput | null> {
     const sources = { head: (await readHead(this.root, repo)).commit, ...rules };
-    const tryOne = ({ tree, readSince, finish }: Seed, proved: () => Promise<boolean>): Promise<ScanOutput | null> => {
+    const wrong = new AbortController();
+    const given = signal ? AbortSignal.any([signal, wrong.signal]) : wrong.signal;
+    const tryOne = (
+      { tree, readSince, finish }: SeedIndex,
+      proved: () => Promise<boolean>,
+      until = signal,
+    ): Promise<ScanOutput | null> => {
       const index = finish(this.scanner.mark(tree));
-      return this.scanner.tryScan(sources, { index, readSince, proved, hold }, signal);
+      return this.scanner.tryScan(sources, { index, readSince, proved, hold }, until);
     };
-    const looking = tryOne(start, async () => (await proof) === 'as it is');
-    // git looks already: it is the longest way.
-    const proof = start.prove();
+    let proof: ReturnType<UnprovedSeed['prove']> | null = null;
+    const isProved = async (): Promise<boolean> => proof !== null && (await proof) === 'as it is';
+    const guessed = guess && tryOne(guess, isProved, given);
+    guessed?.catch(() => undefined); // heard below
+    const start = make();
+    if (guessed && start?.isGuess !== true) {
+      wrong.abort();
+      await guessed.catch(() => undefined); // before another looks: they share an index
+    }
+    if (!start) return null;
+    const looking = guessed && start.isGuess ? guessed : tryOne(start, isProved);
+    proof = start.prove();
     proof.catch(() => undefined); // heard by whoever awaits it; a scan that fails first does not
     this.prefetch(start.tree, rules);
     let used: Seed = start;
-    let found = await looking;
+    // What is still being proved must not meddle with the look that comes instead.
+    let found = await looking.finally(() => proof?.catch(() => undefined));
     if (!found) {
       const answer = await proof;
       if (answer !== 'as it is') found = await tryOne((used = answer), () => Promise.resolve(true));

@@ -2,13 +2,12 @@ import { renameSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ExpectedTarget, FileChange } from '../core/ports';
+import { bulk } from './bulk-reader';
 import type { HashName } from './pack-writer';
 import { fewFiles, makeStage, numbered, stagedAt, stageFolder, useMany, writesOf, type StageParts } from './stage';
 import type { Trees } from './trees';
 import { WorkingFiles } from './working-files';
 
-/** For fewer no git of their own is started. */
-const enough = 24;
 /** More would take room on the disk that the safety checkpoint may need, should none of it be wanted in the end. */
 const mostFiles = 20_000;
 
@@ -20,8 +19,6 @@ export interface StageAheadParts extends StageParts {
 interface Begun {
   stage: string;
   files: WorkingFiles;
-  /** Synced one by one. */
-  synced: boolean;
   /** By path and version: the number under which it lies in the stage. */
   staged: Map<string, number>;
   work: Promise<void>;
@@ -52,7 +49,7 @@ export class StageAhead {
     const { path: stage, beside } = stageFolder(this.parts);
     if (!beside) return;
     const files = new WorkingFiles(this.parts.root, this.parts.algorithm);
-    const begun: Begun = { stage, files, synced: false, staged: new Map(), work: Promise.resolve(), stop: false };
+    const begun: Begun = { stage, files, staged: new Map(), work: Promise.resolve(), stop: false };
     this.begun = begun;
     begun.work = this.run(begun, now, target).catch(async (error: unknown) => {
       await removed(stage); // a full disk: the safety checkpoint needs the room more
@@ -65,25 +62,24 @@ export class StageAhead {
     const { trees, reader } = this.parts;
     const changes = (await trees.diff(now, tree)).filter(({ path }) => isWanted(path));
     const writes = writesOf(numbered(changes));
-    if (begun.stop || writes.length < enough || writes.length > mostFiles) return;
-    begun.synced = writes.length <= fewFiles;
+    if (begun.stop || writes.length < bulk || writes.length > mostFiles) return;
     makeStage(begun.stage, changes.length);
     // By a git of their own, which a damaged object may end: what is missing then is asked for again, and told, when it is staged.
     await useMany(reader, writes, (i, after, data) => {
       if (begun.stop) throw new Error('not wanted any more');
-      begun.files.stage(stagedAt(begun.stage, i), after.mode, data, begun.synced);
+      begun.files.stage(stagedAt(begun.stage, i), after.mode, data, false);
       begun.staged.set(keyOf(changes[i]!), i);
     });
   }
 
-  /** null: there is nothing of use. What is not wanted lies in the stage under other names. */
-  async take(changes: readonly FileChange[], sync: boolean): Promise<StartedStage | null> {
+  /** null: there is nothing of use; that includes so few changes that each is to be synced. What is not wanted lies in the stage under other names. */
+  async take(changes: readonly FileChange[]): Promise<StartedStage | null> {
     const { begun } = this;
     const whole = await begun?.work.then(
       () => true,
       () => false,
     );
-    if (!begun || !whole || begun.staged.size === 0 || (sync && !begun.synced)) {
+    if (!begun || !whole || begun.staged.size === 0 || writesOf(numbered(changes)).length <= fewFiles) {
       await this.drop();
       return null;
     }

@@ -141,12 +141,12 @@ describe('a process that dies', () => {
 
   it('in a restore of many files, which are moved aside first', async () => {
     const box = sandbox();
-    box.sh('mkdir many && for i in $(seq 80); do echo old $i > many/$i.txt; done');
+    box.sh('mkdir many && for i in $(seq 300); do echo old $i > many/$i.txt; done');
     const workspace = await box.open();
     await workspace.create({ name: 'old' });
     const old = picture(box.root);
     box.sh(
-      'for i in $(seq 70); do echo new $i > many/$i.txt; done; rm many/7?.txt; mkdir more; echo made > more/made.txt',
+      'for i in $(seq 290); do echo new $i > many/$i.txt; done; rm many/29?.txt; mkdir more; echo made > more/made.txt',
     );
     await workspace.create({ name: 'new' });
     const fresh = picture(box.root);
