@@ -139,14 +139,18 @@ describe('a process that dies', () => {
     expect(picture(box.root)).toEqual(old);
   });
 
-  it('in a restore of many files, which are moved aside first', async () => {
+  it.each([
+    ['many files, which are moved aside first', 80, ['finished', 'none', 'rolled-back']],
+    // Most is staged before there is a journal: between its two phases lie a few calls, which may not be among those tried.
+    ['so many that they are staged ahead', 300, ['finished', 'none']],
+  ])('in a restore of %s', async (_, count, expected) => {
     const box = sandbox();
-    box.sh('mkdir many && for i in $(seq 300); do echo old $i > many/$i.txt; done');
+    box.sh(`mkdir many && for i in $(seq ${count}); do echo old $i > many/$i.txt; done`);
     const workspace = await box.open();
     await workspace.create({ name: 'old' });
     const old = picture(box.root);
     box.sh(
-      'for i in $(seq 290); do echo new $i > many/$i.txt; done; rm many/29?.txt; mkdir more; echo made > more/made.txt',
+      `for i in $(seq ${count - 10}); do echo new $i > many/$i.txt; done; rm many/${count / 10 - 1}?.txt; mkdir more; echo made > more/made.txt`,
     );
     await workspace.create({ name: 'new' });
     const fresh = picture(box.root);
@@ -163,8 +167,8 @@ describe('a process that dies', () => {
       expect([at, picture(box.root)]).toEqual([at, fresh]);
       await again.close();
     });
-    // Most is staged before there is a journal: between its two phases lie a few calls, which may not be among those tried.
-    expect([...outcomes].filter((outcome) => outcome !== 'rolled-back').sort()).toEqual(['finished', 'none']);
+    expect([...outcomes]).toEqual(expect.arrayContaining(expected));
+    expect(['finished', 'none', 'rolled-back']).toEqual(expect.arrayContaining([...outcomes]));
   });
 
   it('in the recovery of a restore of many files, too', async () => {
