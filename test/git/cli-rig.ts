@@ -66,6 +66,9 @@ export function useBuilt(entry: 'cli' | 'api'): () => string {
   return () => file;
 }
 
+/** What is typed, or what to do at the question before it is typed. */
+export type Answer = [question: string, answer: string | (() => string)];
+
 /** One workspace in a home of its own, and the program run on it in real processes. */
 export class Desk {
   readonly top = realpathSync(mkdtempSync(path.join(tmpdir(), 'checkpoints-desk-')));
@@ -156,7 +159,7 @@ export class Desk {
   /** At a terminal: util-linux' `script` gives the program a real one. Its answers are typed as the questions come. */
   async atTerminal(
     args: string[],
-    answers: Array<[question: string, answer: string]> = [],
+    answers: Answer[] = [],
     env: NodeJS.ProcessEnv = {},
   ): Promise<Ran> {
     const line = [process.execPath, this.program, ...args]
@@ -178,7 +181,7 @@ interface RunOptions {
   cwd: string;
   env: NodeJS.ProcessEnv;
   input?: string | Uint8Array;
-  answers?: Array<[question: string, answer: string]>;
+  answers?: Answer[];
 }
 
 export function runProgram(command: string, args: string[], options: RunOptions): Promise<Ran> {
@@ -192,8 +195,9 @@ export function runProgram(command: string, args: string[], options: RunOptions)
       out.push(chunk);
       seen += chunk.toString();
       while (waiting[0] && seen.includes(waiting[0][0])) {
-        seen = seen.slice(seen.indexOf(waiting[0][0]) + waiting[0][0].length);
-        child.stdin.write(waiting[0][1]);
+        const [question, answer] = waiting[0];
+        seen = seen.slice(seen.indexOf(question) + question.length);
+        child.stdin.write(typeof answer === 'string' ? answer : answer());
         waiting.shift();
       }
     });

@@ -42,6 +42,41 @@ describe('at a terminal', () => {
     expect([yes.code, read('a.txt')]).toEqual([0, 'old\n']);
   });
 
+  it('asks again about what changed while the question stood there', async () => {
+    const change = (files: Record<string, string>) => (): string => {
+      desk.write(files);
+      return 'y\r';
+    };
+    const no = await desk.atTerminal(
+      ['restore', 'good'],
+      [
+        ['[y/N] ', change({ 'mine.txt': 'just written\n' })],
+        ['2 to delete.', ''],
+        ['[y/N] ', 'n\r'],
+      ],
+    );
+    expect([no.code, read('mine.txt'), read('a.txt')]).toEqual([1, 'just written\n', 'new\n']);
+    expect(no.stdout).toContain('Changed since it was shown what would be restored: mine.txt. Nothing was restored.');
+    const yes = await desk.atTerminal(
+      ['restore', 'good'],
+      [
+        ['[y/N] ', change({ 'a.txt': 'newer\n' })],
+        ['[y/N] ', 'y\r'],
+      ],
+    );
+    expect([yes.code, read('a.txt'), existsSync(path.join(desk.root, 'mine.txt'))]).toEqual([0, 'old\n', false]);
+    expect((await desk.answer<{ result: { restored: string[] } }>(['undo'])).result.restored).toContain('a.txt');
+    expect(read('a.txt')).toBe('newer\n');
+    const first = await desk.atTerminal(
+      ['originals', 'restore', 'a.txt'],
+      [
+        ['[y/N] ', change({ 'a.txt': 'newest\n' })],
+        ['[y/N] ', 'n\r'],
+      ],
+    );
+    expect([first.code, read('a.txt')]).toEqual([1, 'newest\n']);
+  });
+
   it('originals restore does so, too', async () => {
     const line = ['originals', 'restore', 'a.txt'];
     const no = await desk.atTerminal(line, [['Restore the first version of a.txt? [y/N] ', 'n\r']]);

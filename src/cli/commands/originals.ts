@@ -1,14 +1,16 @@
 import type { Command } from 'commander';
+import type { Agreed } from '../../core/agreed';
 import { CheckpointsError } from '../../core/errors';
 import { clearOriginals, findOriginals, type Original } from '../../core/originals';
 import type { PlanOptions, WorkspaceApi } from '../../core/api';
+import type { RestoreResult } from '../../core/model';
 import { define, type Invocation, type Select } from '../command';
 import type { Output } from '../output';
 import { paintPatch } from '../views/changes';
 import { when } from '../views/checkpoint';
 import { tellLost } from '../views/lost';
 import { plural } from '../views/plural';
-import { planView } from '../views/restore';
+import { restoreAsShown } from '../restore-as-shown';
 import { done } from './restore';
 import { size } from '../views/size';
 import { visible } from '../visible';
@@ -62,15 +64,18 @@ export function registerOriginalsCommands(program: Command, select: Select): voi
       const workspace = await invocation.open();
       const original = await originalOf(invocation, workspace, given, session);
       const what: PlanOptions = { scope: ['files'], paths: [original.path] };
-      if (invocation.interactive && !invocation.globals.yes) {
-        const plan = await workspace.plan(original.checkpoint, what);
-        invocation.output.note(planView(plan, invocation.output).trimEnd());
-        await invocation.confirm(`Restore the first version of ${visible(original.path)}?`);
-      }
-      const result = await workspace.restore(original.checkpoint, {
-        ...what,
-        force: invocation.globals.force,
-        signal: invocation.signal,
+      const restore = (agreed?: Agreed): Promise<RestoreResult> =>
+        workspace.restore(original.checkpoint, {
+          ...what,
+          agreed,
+          force: invocation.globals.force,
+          signal: invocation.signal,
+        });
+      if (!invocation.interactive || invocation.globals.yes) return done(await restore());
+      const result = await restoreAsShown(invocation, {
+        plan: () => workspace.plan(original.checkpoint, what),
+        ask: () => invocation.confirm(`Restore the first version of ${visible(original.path)}?`),
+        restore,
       });
       return done(result);
     },

@@ -5,6 +5,7 @@ import type { RestorePlan, RestoreResult } from '../../core/model';
 import { onDisk } from '../../git/inner-path';
 import { covering } from '../../core/plan';
 import { collect, define, type Invocation, type Reply, type Select } from '../command';
+import { restoreAsShown } from '../restore-as-shown';
 import { parseScope } from '../values';
 import { planView, resultView } from '../views/restore';
 import { workspacePaths } from '../workspace-path';
@@ -98,19 +99,25 @@ async function restore(invocation: Invocation, [reference]: [string], flags: Res
     const plan = await workspace.plan(target.id, planOptions);
     return { json: { plan }, text: (output) => planView(plan, output) };
   }
-  let allowed = flags.allowMassDelete ?? false;
-  if (invocation.interactive && !invocation.globals.yes) {
-    const plan = await workspace.plan(target.id, planOptions);
-    invocation.output.note(planView(plan, invocation.output).trimEnd());
-    // What was agreed to stays so, although a turn may end meanwhile.
-    if (flags.keepUserEdits) planOptions.keep = kept(plan);
-    if (plan.massDelete && !allowed) allowed = await confirmMassDeletion(invocation, deletions(plan));
-    else if (changesSomething(plan)) await invocation.confirm(`Restore "${target.title}"?`);
-  }
+  const apply = (allowMassDelete: boolean, shown: Pick<RestoreOptions, 'agreed' | 'keep'> = {}) =>
+    withMassDeletion(invocation, { ...flags, allowMassDelete }, (given) =>
+      workspace.restore(target.id, { ...given, ...planOptions, ...shown }),
+    );
+  if (!invocation.interactive || invocation.globals.yes) return done(await apply(flags.allowMassDelete ?? false));
   return done(
-    await withMassDeletion(invocation, { ...flags, allowMassDelete: allowed }, (options) =>
-      workspace.restore(target.id, { ...options, ...planOptions }),
-    ),
+    await restoreAsShown(invocation, {
+      plan: () => workspace.plan(target.id, planOptions),
+      ask: async (plan) => {
+        if (plan.massDelete && !flags.allowMassDelete) await confirmMassDeletion(invocation, deletions(plan));
+        else if (changesSomething(plan)) await invocation.confirm(`Restore "${target.title}"?`);
+      },
+      restore: (agreed, plan) =>
+        apply(flags.allowMassDelete === true || plan.massDelete, {
+          agreed,
+          // What was agreed to stays so, although a turn may end meanwhile.
+          ...(flags.keepUserEdits ? { keep: kept(plan) } : {}),
+        }),
+    }),
   );
 }
 
@@ -124,8 +131,8 @@ const changesSomething = (plan: RestorePlan): boolean =>
   plan.task !== undefined ||
   plan.entries.some((entry) => entry.action === 'write' || entry.action === 'delete');
 
-async function confirmMassDeletion(invocation: Invocation, count: number): Promise<true> {
-  if (await invocation.confirmByWord(`This deletes ${count} files.`, 'delete')) return true;
+async function confirmMassDeletion(invocation: Invocation, count: number): Promise<void> {
+  if (await invocation.confirmByWord(`This deletes ${count} files.`, 'delete')) return;
   throw new CheckpointsError('cancelled', 'Nothing was changed');
 }
 
