@@ -68,16 +68,8 @@ export interface CaptureRequest {
   signal?: AbortSignal;
   /** The caller holds the exclusive lease. */
   exclusive?: boolean;
-  /** What is restored next: what that needs can be read while the files are looked at. */
-  target?: ExpectedTarget;
-}
-
-export interface ExpectedTarget {
-  tree: string;
-  /** Which of its paths are meant. */
-  isWanted: (path: string) => boolean;
-  /** Made in this workspace: nothing in it has to be examined first. */
-  isOurs: boolean;
+  /** The tree that is restored next: what that needs can be read while the files are looked at. */
+  target?: string;
 }
 
 /** The store of one workspace: the snapshots and their records. Implemented over git. */

@@ -27,7 +27,7 @@ import {
   planUnread,
   type FolderPlan,
 } from './plan';
-import type { CaptureFacts, ExpectedTarget, FileChange, RecoveryReport, SnapshotStore } from './ports';
+import type { CaptureFacts, FileChange, RecoveryReport, SnapshotStore } from './ports';
 import { asSentence } from './text';
 
 /** How many of the newest checkpoints are asked who changed a path last. */
@@ -94,14 +94,6 @@ function lastWorking(checkpoints: readonly Checkpoint[]): string[] {
     }
   const open = [...last].filter(([, { trigger }]) => trigger !== 'idle').map(([id]) => id);
   return open.reverse().slice(0, askedForWork);
-}
-
-function expectedOf({ target, options, only }: PlanJob): ExpectedTarget {
-  const chosen = only ?? target.files.only;
-  const among = chosen ? new Set(chosen) : null;
-  const isCovered = covering(options.paths);
-  const isWanted = (path: string): boolean => isCovered(path) && (among?.has(path) ?? true);
-  return { tree: target.files.tree, isWanted, isOurs: target.origin === null };
 }
 
 /** Plans and carries out what changes the user's files. */
@@ -316,7 +308,7 @@ export class Restorer {
     const withFiles = scope.includes('files');
     let planned: Planned = nothingPlanned;
     let include: string[] = [];
-    const expected = withFiles && !job.changes && hasFiles(job.target) ? expectedOf(job) : undefined;
+    const expected = withFiles && !job.changes && hasFiles(job.target) ? job.target.files.tree : undefined;
     for (;;) {
       const unseen: string[] = [];
       const { checkpoint: safety, facts } = await this.store.capture(

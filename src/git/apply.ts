@@ -25,10 +25,8 @@ export async function applyFiles(store: GitStore, request: ApplyRequest): Promis
   const skip = new Map(refused.map((entry) => [entry.path, entry.reason]));
   const changes = request.changes.filter((change) => !skip.has(change.path));
   refuseForeign(store.layout.journal);
-  const writes = changes.filter((change) => change.after).length;
-  const ahead = await store.stageAhead.take(changes);
-  const files = ahead?.files ?? new WorkingFiles(store.root, store.file.objectFormat);
-  const stage = ahead?.stage ?? stageFolder(store).path;
+  const files = new WorkingFiles(store.root, store.file.objectFormat);
+  const stage = stageFolder(store);
   const journal = {
     safety: request.safety,
     tree: request.tree,
@@ -39,12 +37,10 @@ export async function applyFiles(store: GitStore, request: ApplyRequest): Promis
     record: request.record,
     startedAt: new Date().toISOString(),
   };
+  // Nothing is touched before the second one, so this one need not know what is going to be.
+  writeJournal(store.layout.journal, { phase: 'staging', ...journal, changes: [] });
   try {
-    // Nothing is touched before the second one, so this one need not know what is going to be.
-    writeJournal(store.layout.journal, { phase: 'staging', ...journal, changes: [] });
-    const missing = numbered(changes).filter(({ i }) => ahead?.has.has(i) !== true);
-    makeStage(stage, changes.length);
-    await stageAll(store, files, missing, stage, { ...request, sync: writes <= fewFiles });
+    await stageAll(store, files, changes, stage, request);
   } catch (error) {
     rmSync(stage, { recursive: true, force: true });
     removeJournal(store.layout.journal);
@@ -127,15 +123,17 @@ async function fillInIfThere(
 async function stageAll(
   store: GitStore,
   files: WorkingFiles,
-  steps: Step[],
+  changes: FileChange[],
   stage: string,
-  { signal, sync }: Pick<ApplyRequest, 'signal'> & { sync: boolean },
+  { signal }: Pick<ApplyRequest, 'signal'>,
 ): Promise<void> {
   const refuseCancelled = (): void => {
     if (signal?.aborted) throw new CheckpointsError('cancelled', 'Cancelled; nothing was changed.');
   };
-  refuseCancelled();
-  await eachContent(store.reader, steps, (i, after, data) => {
+  refuseCancelled(); // also where nothing but deletions comes
+  makeStage(stage, changes.length);
+  const sync = changes.filter((change) => change.after).length <= fewFiles;
+  await eachContent(store.reader, numbered(changes), (i, after, data) => {
     refuseCancelled();
     files.stage(stagedAt(stage, i), after.mode, data, sync);
   });

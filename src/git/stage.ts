@@ -15,13 +15,6 @@ export const fewFiles = 64;
 
 const readAhead = 48;
 
-/** What the new contents come from, and where they go. */
-export interface StageParts {
-  root: string;
-  folder: string;
-  reader: ObjectReader;
-}
-
 /** A change and its number in the journal, by which its files in the stage are named. */
 export interface Step {
   change: FileChange;
@@ -31,13 +24,13 @@ export interface Step {
 export const numbered = (changes: readonly FileChange[]): Step[] => changes.map((change, i) => ({ change, i }));
 
 /** Told the number, the version and its content. */
-export type UseContent = (i: number, after: FileVersion, data: Uint8Array) => void;
+type UseContent = (i: number, after: FileVersion, data: Uint8Array) => void;
 
 /** Beside the store where that is the same volume, else in the root. */
-export function stageFolder({ root, folder }: StageParts): { path: string; beside: boolean } {
+export function stageFolder({ root, folder }: { root: string; folder: string }): string {
   const name = randomBytes(6).toString('hex');
   const beside = statSync(folder).dev === statSync(root).dev;
-  return { path: beside ? join(folder, `stage-${name}`) : join(root, stagePrefix + name), beside };
+  return beside ? join(folder, `stage-${name}`) : join(root, stagePrefix + name);
 }
 
 /** Some file systems take long to find a free place among thousands in one folder. */
@@ -74,11 +67,11 @@ interface Write {
   after: FileVersion;
 }
 
-export const writesOf = (steps: readonly Step[]): Write[] =>
+const writesOf = (steps: readonly Step[]): Write[] =>
   steps.flatMap(({ change: { after }, i }) => (after ? [{ i, after }] : []));
 
 /** How many were used; the rest git could not give together. */
-export async function useMany(reader: ObjectReader, writes: readonly Write[], use: UseContent): Promise<number> {
+async function useMany(reader: ObjectReader, writes: readonly Write[], use: UseContent): Promise<number> {
   const oids = writes.map(({ after }) => after.oid);
   const { used } = await reader.each(oids, (n, object) => {
     const { i, after } = writes[n]!;

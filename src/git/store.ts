@@ -51,7 +51,6 @@ import { isMissing, Refs } from './refs';
 import { Safekeeping, unsound } from './secure';
 import { Settling } from './settling';
 import { Snapshots, type Snapshot } from './snapshots';
-import { StageAhead } from './stage-ahead';
 import { SyncState } from './sync-state';
 import { readTidied, writeTidied } from './tidied';
 import type { Leaf } from './tree-format';
@@ -73,7 +72,6 @@ export class GitStore implements SnapshotStore {
   readonly lostRefs: LostRefs;
   readonly checkpoints: CheckpointRefs;
   readonly base: BaseRef;
-  readonly stageAhead: StageAhead;
   private readonly recent = new RecentContents();
   private readonly snapshots: Snapshots;
   private readonly safekeeping: Safekeeping;
@@ -111,9 +109,7 @@ export class GitStore implements SnapshotStore {
     this.checkpoints = new CheckpointRefs({ refs, lost: this.lostRefs, reader, fetched, newWriter, log });
     this.base = new BaseRef(refs, reader, newWriter);
     const { trees, snapshots, checkpoints, base } = this;
-    const parts = { root, reader, trees, algorithm: file.objectFormat };
-    this.safekeeping = new Safekeeping({ ...parts, packs, newWriter });
-    this.stageAhead = new StageAhead({ ...parts, folder: this.folder });
+    this.safekeeping = new Safekeeping({ root, reader, trees, packs, newWriter, algorithm: file.objectFormat });
     this.left = new LeftOut({ trees, snapshots, checkpoints, base, reader, config });
   }
 
@@ -181,9 +177,7 @@ export class GitStore implements SnapshotStore {
 
   /** While git looks at the files. */
   private readAhead(base: Base | null, { exclusive, target }: CaptureRequest): void {
-    if (!base || !exclusive || !target) return;
-    this.safekeeping.begin(base.tree, target.tree);
-    this.stageAhead.begin(base.tree, target);
+    if (base && exclusive && target !== undefined) this.safekeeping.begin(base.tree, target);
   }
 
   private settleLater(snapshot: Snapshot | null, waitMs = 0): void {
@@ -377,8 +371,7 @@ export class GitStore implements SnapshotStore {
   }
 
   exclusively<T>(purpose: string, waitMs: number, signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> {
-    const alone = (): Promise<T> => work().finally(() => this.stageAhead.drop());
-    return this.holding(() => this.leases.exclusive(purpose, waitMs, signal), alone);
+    return this.holding(() => this.leases.exclusive(purpose, waitMs, signal), work);
   }
 
   /** Objects that were written stay until `work` is done, though no ref may name them yet. */

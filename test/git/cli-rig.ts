@@ -157,11 +157,7 @@ export class Desk {
   }
 
   /** At a terminal: util-linux' `script` gives the program a real one. Its answers are typed as the questions come. */
-  async atTerminal(
-    args: string[],
-    answers: Answer[] = [],
-    env: NodeJS.ProcessEnv = {},
-  ): Promise<Ran> {
+  async atTerminal(args: string[], answers: Answer[] = [], env: NodeJS.ProcessEnv = {}): Promise<Ran> {
     const line = [process.execPath, this.program, ...args]
       .map((word) => `'${word.replaceAll("'", `'\\''`)}'`)
       .join(' ');

@@ -140,10 +140,9 @@ describe('a process that dies', () => {
   });
 
   it.each([
-    ['many files, which are moved aside first', 80, ['finished', 'none', 'rolled-back']],
-    // Most is staged before there is a journal: between its two phases lie a few calls, which may not be among those tried.
-    ['so many that they are staged ahead', 300, ['finished', 'none']],
-  ])('in a restore of %s', async (_, count, expected) => {
+    ['many files, which are moved aside first', 80],
+    ['so many that a git of their own hands them over', 300],
+  ])('in a restore of %s', async (_, count) => {
     const box = sandbox();
     box.sh(`mkdir many && for i in $(seq ${count}); do echo old $i > many/$i.txt; done`);
     const workspace = await box.open();
@@ -167,8 +166,7 @@ describe('a process that dies', () => {
       expect([at, picture(box.root)]).toEqual([at, fresh]);
       await again.close();
     });
-    expect([...outcomes]).toEqual(expect.arrayContaining(expected));
-    expect(['finished', 'none', 'rolled-back']).toEqual(expect.arrayContaining([...outcomes]));
+    expect([...outcomes].sort()).toEqual(['finished', 'none', 'rolled-back']);
   });
 
   it('in the recovery of a restore of many files, too', async () => {
