@@ -39,6 +39,8 @@ export async function cycles(context: Context, riders: readonly Rider[]): Promis
     const before = ledger.count;
     for (const rider of rotated(riders, rep)) {
       if (out.has(rider.kind.name)) continue;
+      // What the engine before it has left to be written is not written on this one's time.
+      await settleDisk();
       try {
         await cycle(context, rider, rep);
       } catch (error) {

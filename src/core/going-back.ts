@@ -17,7 +17,8 @@ import type {
 import { covering } from './plan';
 import type { CaptureFacts, SnapshotStore } from './ports';
 import { composeRecord } from './record';
-import type { PlanJob, Restorer, TaskPort } from './restorer';
+import type { PlanJob } from './planner';
+import type { Restorer, TaskPort } from './restorer';
 import { revertTurnChanges, turnAround } from './turn-revert';
 import { undoStacks } from './undo';
 
