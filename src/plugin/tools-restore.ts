@@ -1,3 +1,4 @@
+import { agreedTo } from '../core/agreed';
 import { CheckpointsError } from '../core/errors';
 import type { Checkpoint, RestorePlan, RestoreResult, RestoreScope } from '../core/model';
 import { oneLine, shorten } from '../core/text';
@@ -24,23 +25,35 @@ export function restoreTool(box: Toolbox): ToolSpec {
       const wanted = await wantedOf(box, args, call);
       const { workspace } = await box.companion.open();
       const { target, scope, paths } = wanted;
-      const plan = await planned(workspace, wanted);
-      if (plan === null) return byHand(wanted, await withoutServer(workspace, wanted));
-      refuseMassDelete(wanted, plan);
       // The agent is at work on this very session: that is no reason to refuse. Others are, and nobody is asked in vain.
       const exempt = await box.sessions.rootOf(call.session);
-      await workspace.refuseAtWork(target.id, { scope, exempt });
-      const summary = question(wanted, plan);
-      const permission = await call.ask({ permission: 'checkpoint_restore', resource: target.id, summary });
-      if (permission === 'unavailable') return byHand(wanted, plan);
-      if (permission === 'rejected')
-        throw new CheckpointsError('cancelled', 'The user did not allow this restore. Nothing was changed.');
-      const result = await workspace.restore(target.id, { scope, paths, exempt });
-      if (result.session) await call.openSession(result.session.id, result.prompt ?? null);
-      return restoredText(wanted, result);
+      let changed = '';
+      for (let tries = 1; ; tries += 1) {
+        const plan = await planned(workspace, wanted);
+        if (plan === null) return byHand(wanted, await withoutServer(workspace, wanted));
+        refuseMassDelete(wanted, plan);
+        await workspace.refuseAtWork(target.id, { scope, exempt });
+        const summary = changed + question(wanted, plan);
+        const permission = await call.ask({ permission: 'checkpoint_restore', resource: target.id, summary });
+        if (permission === 'unavailable') return byHand(wanted, plan);
+        if (permission === 'rejected')
+          throw new CheckpointsError('cancelled', 'The user did not allow this restore. Nothing was changed.');
+        try {
+          const result = await workspace.restore(target.id, { scope, paths, exempt, agreed: agreedTo(plan) });
+          if (result.session) await call.openSession(result.session.id, result.prompt ?? null);
+          return restoredText(wanted, result);
+        } catch (error) {
+          // The question may have stood there for hours: what came meanwhile is the user's, and is asked about, too.
+          if (!CheckpointsError.is(error, 'needs-confirmation') || tries === mostQuestions) throw error;
+          changed = `${error.message} Asked anew: `;
+        }
+      }
     },
   };
 }
+
+/** Files that change faster than anybody answers are not restored. */
+const mostQuestions = 5;
 
 const promptShown = 10_000;
 

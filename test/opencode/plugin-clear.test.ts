@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { until } from '../rig/opencode';
+import { until, type Permission } from '../rig/opencode';
 import { call, write } from '../rig/script';
 import { generations } from './gateway-fixture';
 import { PluginRig } from './plugin-fixture';
@@ -14,7 +14,7 @@ describe.each(generations)('/checkpoint clear on OpenCode %s', (generation) => {
   afterAll(() => rig.dispose());
 
   /** Types the command; the scripted agent does what its text tells. Returns when the user is asked, or the turn is over. */
-  async function clear(session: string): Promise<{ id: string; action: string; metadata?: { title?: string } } | null> {
+  async function clear(session: string): Promise<Permission | null> {
     const { server } = rig;
     server.model.on('/checkpoint clear', [
       { tools: [call('checkpoint_delete', { all: true })] },

@@ -34,8 +34,7 @@ describe.each(generations)('going back by the agent on OpenCode %s', (generation
       () => 'neither asked nor answered',
     );
     if (seen === 'none') return null;
-    const { metadata } = seen as { metadata?: { title?: string } };
-    return { id: seen.id, title: metadata?.title ?? '' };
+    return { id: seen.id, title: seen.metadata?.title ?? '' };
   };
 
   it('leaves alone what another session is at work on', async () => {
@@ -75,6 +74,33 @@ describe.each(generations)('going back by the agent on OpenCode %s', (generation
     await server.idle(mine);
     expect(await file('a.txt')).toBe('one\n');
     expect(existsSync(join(server.workspace, 'b.txt'))).toBe(false);
+  });
+
+  it('asks again about what the user changed while the question stood there', async () => {
+    const { server } = rig;
+    const session = await server.createSession('Slow answer');
+    await writeFile(join(server.workspace, 'slow.txt'), 'before\n');
+    await server.turn(session, 'change it', [{ tools: [write('slow.txt', 'agent\n')] }, { text: 'Done.' }]);
+    const point = (await rig.list(session)).find(({ trigger }) => trigger === 'turn');
+    await server.prompt(session, 'rewind', restore({ checkpoint: point?.id, scope: 'files' }));
+    const first = await asked(session);
+    expect(first?.title).toMatch(/^Restore before "change it": write 1 and delete 0 files/);
+    await writeFile(join(server.workspace, 'mine.txt'), 'written while the question stood there\n');
+    await server.answer(session, first?.id ?? '', 'once');
+    const second = await until(
+      async () => (await server.permissions(session)).find(({ id }) => id !== first?.id),
+      60_000,
+      () => 'not asked again',
+    );
+    expect(second.metadata?.title).toContain('mine.txt. Nothing was restored. Asked anew: Restore ');
+    expect([await file('slow.txt'), await file('mine.txt')]).toEqual([
+      'agent\n',
+      'written while the question stood there\n',
+    ]);
+    await server.answer(session, second.id, 'once');
+    await server.idle(session);
+    expect(await file('slow.txt')).toBe('before\n');
+    expect(existsSync(join(server.workspace, 'mine.txt'))).toBe(false);
   });
 
   it('takes paths as it prints them, as the session knows them, and through links', async () => {

@@ -44,6 +44,14 @@ export interface OpenCodeOptions {
   launcher?: string[];
 }
 
+/** A question that a tool has put to the user. */
+export interface Permission {
+  id: string;
+  action: string;
+  /** Of ours, `title` is what it says. */
+  metadata?: { title?: string };
+}
+
 export interface RawAnswer {
   status: number;
   contentType: string;
@@ -399,14 +407,16 @@ export class OpenCode {
   }
 
   /** Permission questions that wait for an answer. */
-  async permissions(session: string): Promise<Array<{ id: string; action: string }>> {
+  async permissions(session: string): Promise<Permission[]> {
     if (this.generation === 'v1') {
       const path = `/permission?${this.where(session)}`;
-      const list = await this.call<Array<{ id: string; sessionID: string; permission: string }>>('GET', path);
-      return list.filter((one) => one.sessionID === session).map(({ id, permission }) => ({ id, action: permission }));
+      const list = await this.call<Array<Permission & { sessionID: string; permission: string }>>('GET', path);
+      return list
+        .filter((one) => one.sessionID === session)
+        .map(({ id, permission, metadata }) => ({ id, action: permission, metadata }));
     }
     const path = `/api/session/${session}/permission`;
-    return (await this.call<{ data: Array<{ id: string; action: string }> }>('GET', path)).data;
+    return (await this.call<{ data: Permission[] }>('GET', path)).data;
   }
 
   async answer(session: string, permission: string, reply: 'once' | 'always' | 'reject'): Promise<void> {
