@@ -209,6 +209,8 @@ export interface RestoreResult {
   /** So many of `skipped` were to be restored, and could not be: the files are not what was asked for. Absent: none. */
   failed?: number;
   session: { id: string } | null;
+  /** The task state is that of then, too. Absent: it was left as it is. */
+  task?: true;
   /** Of a fork before a prompt: all of its text, to be edited and sent again. */
   prompt?: string;
   /** So many todos belong to the new session and could not be written there. */

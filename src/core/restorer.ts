@@ -240,6 +240,7 @@ export class Restorer {
       skipped: [...reasons(skipped), ...result.skipped],
       ...(failed > 0 ? { failed } : {}),
       session: session && { id: session.id },
+      ...(withTask ? { task: true as const } : {}),
       ...(session?.prompt === undefined ? {} : { prompt: session.prompt }),
       ...(session?.todosLost ? { todosLost: session.todosLost } : {}),
       undo: safety.id,

@@ -149,12 +149,8 @@ const stop = (root: Root, session: string): Promise<void> =>
   });
 
 /** One message: what was done, and the ways on. */
-const report = async (
-  { root, done, target, options }: RestoreJob,
-  result: RestoreResult,
-  show: ShowPage,
-): Promise<void> => {
-  const text = resultText(done, result, options.scope);
+const report = async ({ root, done, target }: RestoreJob, result: RestoreResult, show: ShowPage): Promise<void> => {
+  const text = resultText(done, result);
   const changed = result.restored.length + result.deleted.length > 0;
   const again = done === 'Undone' ? 'Redo' : 'Undo';
   const detailed = result.skipped.length + (result.conflicts?.length ?? 0) > 0;

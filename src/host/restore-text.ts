@@ -122,7 +122,7 @@ const yoursText = (yours: number, all: number): string => {
 
 export type Done = 'Restored' | 'Undone' | 'Redone' | 'Reverted' | 'Forked';
 
-export const resultText = (done: Done, result: RestoreResult, scope: readonly RestoreScope[] = []): string => {
+export const resultText = (done: Done, result: RestoreResult): string => {
   const { failed = 0 } = result;
   const parts = [
     result.restored.length > 0 ? `${plural(result.restored.length, 'file')} written` : '',
@@ -133,7 +133,7 @@ export const resultText = (done: Done, result: RestoreResult, scope: readonly Re
     failed > 0 ? `${number(failed)} could not be restored` : '',
     result.skipped.length > failed ? `${number(result.skipped.length - failed)} skipped` : '',
     (result.conflicts?.length ?? 0) > 0 ? plural(result.conflicts?.length ?? 0, 'conflict') : '',
-    scope.includes('task') ? 'task state brought back' : '',
+    result.task ? 'task state brought back' : '',
     result.session !== null ? 'new session made' : '',
     result.fork !== undefined ? 'its session stays' : '',
   ].filter((part) => part !== '');

@@ -159,6 +159,7 @@ function restoredText({ target, scope, paths }: Wanted, result: RestoreResult): 
   const lines = [`${what} checkpoint: ${oneLine(target.title)}`, ''];
   if (result.restored.length + result.deleted.length > 0)
     lines.push(`Files: ${result.restored.length} restored, ${result.deleted.length} deleted.`);
+  if (result.task) lines.push('Task: brought back.');
   if (result.failed) lines.push(`${result.failed} could not be restored: not everything is as it was then.`);
   for (const { path, reason } of [...result.kept, ...result.skipped].slice(0, 20))
     lines.push(`Left as it is: ${path} (${reason})`);

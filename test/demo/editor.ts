@@ -13,8 +13,8 @@ export interface EditorOptions {
 export interface Editor {
   /** The address for the browser; none for a desktop window. */
   url?: string;
-  /** Resolves when the user closes the desktop window. */
-  closed?: Promise<void>;
+  /** Resolves when there is no editor any more: the user closed the desktop window, or the server ended. */
+  closed: Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -22,7 +22,7 @@ export interface Editor {
 export async function serveEditor(options: EditorOptions & { tools: VsCodeTools; vsix: string }): Promise<Editor> {
   const { tools, vsix, env, settings } = options;
   const server = await startVsCodeServer({ tools, vsix, env, settings });
-  return { url: server.folderUrl(options.workspace), stop: () => server.stop() };
+  return { url: server.folderUrl(options.workspace), closed: server.exited, stop: () => server.stop() };
 }
 
 /** The user's desktop VS Code with the extension from the checkout, in an instance that shares nothing with theirs. */

@@ -119,8 +119,9 @@ export async function runDemo(options: DemoOptions, stopped: Promise<void>): Pro
     const editor = await startEditor(options, { home, workspace, store, agent, binary });
     stops.push(() => editor.stop());
     announce(options, editor, agent, describeModel(scripted, configured), plugin);
-    await Promise.race([stopped, ...(editor.closed ? [editor.closed] : [])]);
-    process.stdout.write('Stopping\n');
+    const closed = editor.closed.then(() => 'VS Code has ended: ');
+    const why = await Promise.race([stopped.then(() => ''), closed]);
+    process.stdout.write(`${why}${why ? 'stopping' : 'Stopping'}\n`);
   } finally {
     for (const stop of stops.reverse()) await stop();
     // What the editor started (shells of its terminals, windows) carries the folder in arguments or environment.

@@ -146,3 +146,31 @@ describe('the demo', () => {
     expect(existsSync(stateFileOf(demo.pid ?? 0))).toBe(false);
   });
 });
+
+describe('the demo whose VS Code server dies', () => {
+  it('says so, and stops', async () => {
+    const demo = spawn(process.execPath, [start, '--browser', '--scripted', '--no-build'], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    let output = '';
+    for (const stream of [demo.stdout, demo.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
+    const exited = new Promise<number | null>((resolve) => demo.once('exit', (code) => resolve(code)));
+    try {
+      const ready = (): boolean => output.includes('Ctrl+C') || demo.exitCode !== null;
+      await until(ready, 120_000, () => `the demo did not start:\n${output}`);
+      const folder = /folder=(\S+)/.exec(output)?.[1];
+      const home = dirname(decodeURIComponent(folder ?? ''));
+      // The server leads a process group of its own.
+      const server = processesOf(-1, home).find(({ command }) => command.includes('--bind-addr'));
+      if (server === undefined) throw new Error('the VS Code server was not found');
+      process.kill(-server.pid, 'SIGKILL');
+      expect(await exited).toBe(0);
+      expect(output).toMatch(/VS Code has ended: stopping\n$/);
+      expect(existsSync(home)).toBe(false);
+      expect(processesOf(-1, home)).toEqual([]);
+    } finally {
+      if (demo.exitCode === null) demo.kill('SIGINT');
+      await exited;
+    }
+  });
+});

@@ -139,9 +139,24 @@ describe('task', () => {
     await desk.answer(['restore', 'with', '--scope', 'files,task']);
     expect((await task('show')).task).toMatchObject({ title: 'one' });
     expect(readFileSync(path.join(desk.root, 'a.txt'), 'utf8')).toBe('one\n');
-    await desk.answer(['undo']);
+    const { result } = await desk.answer<Answer>(['undo']);
+    expect(result).toMatchObject({ restored: ['a.txt'], task: true });
     expect((await task('show')).task).toMatchObject({ title: 'two' });
     expect((await desk.refusal(['restore', 'before', '--scope', 'task'])).reason).toBe('no-task');
+  });
+
+  it('is told when it comes back, also where no file does', async () => {
+    await task('set', '--title', 'one', '--name', 'first');
+    await task('set', '--title', 'two');
+    const plan = (await desk.run(['restore', 'first', '--scope', 'task', '--dry-run'])).stdout;
+    expect(plan).toBe('task: one\nFiles are left as they are.\n');
+    const both = (await desk.run(['restore', 'first', '--scope', 'files,task', '--dry-run'])).stdout;
+    expect(both).toBe('task: one\nNo file to write or delete: they are as they were then.\n');
+    for (const args of [['restore', 'first', '--scope', 'task'], ['undo'], ['redo']])
+      expect((await desk.run(args)).stdout).toMatch(
+        /^restored {2}the task state\nNo file was changed\. To take it back: /,
+      );
+    expect((await desk.run(['restore', 'first'])).stdout).toMatch(/^No file was changed\./);
   });
 
   it('is exported for other tools, and their edits are read', async () => {

@@ -27,7 +27,12 @@ export async function installOnce(folder, isComplete, fill) {
     await removeLeftovers(folder);
     const temporary = `${folder}.tmp-${process.pid}-${randomUUID().slice(0, 8)}`;
     await mkdir(temporary, { recursive: true });
-    await fill(temporary);
+    try {
+      await fill(temporary);
+    } catch (error) {
+      await rm(temporary, { recursive: true, force: true });
+      throw error;
+    }
     await rm(folder, { recursive: true, force: true });
     await rename(temporary, folder);
     return true;

@@ -5,7 +5,16 @@ import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { cacheRoot, installOnce } from './install-cache.mjs';
-import { MissingError, aptInstall, cleanNpmEnv, isExecutable, onPath, run, say } from './install-system.mjs';
+import {
+  MissingError,
+  aptInstall,
+  cleanNpmEnv,
+  isExecutable,
+  onPath,
+  run,
+  say,
+  tryWithout,
+} from './install-system.mjs';
 
 export const checkout = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
 
@@ -110,6 +119,7 @@ const vscode = {
         'the VS Code server (it does not run on Windows)',
         'Run the host suite on a desktop VS Code instead: npm test -- host --desktop',
       );
+    let missing;
     if (process.platform === 'linux')
       await aptInstall(
         'what the native modules of the VS Code server are built with',
@@ -118,30 +128,26 @@ const vscode = {
       ).catch((error) => {
         // Another distribution may well have all of it under other names; the build itself will tell.
         if (!(error instanceof MissingError) || process.getuid?.() === 0) throw error;
+        missing = error;
         say(`${error.message}\n  Trying without.`);
       });
     const label = `VS Code server ${VERSIONS.codeServer} (about 5 minutes, 800 MB)`;
-    await npmFolder(
-      vscodeFolder(),
-      label,
-      () => !!findVscode(),
-      async (folder) => {
-        // Two steps, because the install scripts of the second must already run on the Node of the first.
-        const node = { [nodePackage]: VERSIONS.node };
-        await writeManifest(folder, { dependencies: node });
-        await npmInstall(folder, {}, '--ignore-scripts');
-        const home = join(folder, 'node_modules', nodePackage);
-        await writeManifest(folder, {
-          dependencies: { ...node, 'code-server': VERSIONS.codeServer },
-          // npm 11 silently skips the install scripts that are not named here.
-          allowScripts: { [`code-server@${VERSIONS.codeServer}`]: true, 'argon2@0.44.0': true },
-        });
-        const env = { PATH: `${join(home, 'bin')}:${process.env.PATH}`, npm_config_nodedir: home };
-        await npmInstall(folder, env, '--foreground-scripts');
-        if (!findVscode(folder))
-          throw new Error('npm installed the VS Code server without running its install scripts');
-      },
-    );
+    const fill = async (folder) => {
+      // Two steps, because the install scripts of the second must already run on the Node of the first.
+      const node = { [nodePackage]: VERSIONS.node };
+      await writeManifest(folder, { dependencies: node });
+      await npmInstall(folder, {}, '--ignore-scripts');
+      const home = join(folder, 'node_modules', nodePackage);
+      await writeManifest(folder, {
+        dependencies: { ...node, 'code-server': VERSIONS.codeServer },
+        // npm 11 silently skips the install scripts that are not named here.
+        allowScripts: { [`code-server@${VERSIONS.codeServer}`]: true, 'argon2@0.44.0': true },
+      });
+      const env = { PATH: `${join(home, 'bin')}:${process.env.PATH}`, npm_config_nodedir: home };
+      await npmInstall(folder, env, '--foreground-scripts');
+      if (!findVscode(folder)) throw new Error('npm installed the VS Code server without running its install scripts');
+    };
+    await tryWithout(missing, () => npmFolder(vscodeFolder(), label, () => !!findVscode(), fill));
   },
 };
 

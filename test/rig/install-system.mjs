@@ -57,6 +57,17 @@ export async function aptInstall(what, packages, how) {
   await run('apt-get', [...lock, 'install', '-y', '-qq', '--no-install-recommends', ...missing], { env });
 }
 
+/** What is missing may be there under another name. Where it was not, the way out stands last, below what a build said. */
+export async function tryWithout(missing, build) {
+  try {
+    await build();
+  } catch (error) {
+    if (missing === undefined) throw error;
+    say(error.message);
+    throw missing;
+  }
+}
+
 export function say(line) {
   process.stderr.write(`${line}\n`);
 }

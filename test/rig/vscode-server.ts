@@ -37,6 +37,8 @@ export interface VsCodeServer {
   folderUrl(folder: string): string;
   workspaceUrl(file: string): string;
   writeSettings(settings: Record<string, unknown>): Promise<void>;
+  /** Resolves when the server has ended, by `stop` or by itself. */
+  readonly exited: Promise<void>;
   /** Ends the server's whole process group and removes its folder. */
   stop(): Promise<void>;
 }
@@ -175,6 +177,7 @@ export const startVsCodeServer = async (options: ServerOptions): Promise<VsCodeS
     ],
     { env, cwd: home, detached: true, stdio: ['ignore', 'pipe', 'pipe'] },
   );
+  const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
   const log = createWriteStream(logFile);
   child.stdout.pipe(log, { end: false });
   child.stderr.pipe(log, { end: false });
@@ -197,6 +200,7 @@ export const startVsCodeServer = async (options: ServerOptions): Promise<VsCodeS
     folderUrl: (folder) => `http://127.0.0.1:${port}/?folder=${encodeURIComponent(folder)}`,
     workspaceUrl: (file) => `http://127.0.0.1:${port}/?workspace=${encodeURIComponent(file)}`,
     writeSettings,
+    exited,
     stop,
   };
 };

@@ -49,9 +49,13 @@ describe('times', () => {
     expect(format.day(local(2025, 10, 9), now)).toMatch(/^Sunday,? 9 November$/);
     expect(format.day(local(2024, 10, 9), now)).toBe('9 November 2024');
     expect(format.ago(now - 5000, now)).toBe('now');
+    // As in the tree beside it: whole units that have passed.
+    expect(format.ago(now - 59_000, now)).toBe('now');
+    expect(format.ago(now + 120_000, now)).toBe('now');
     expect(format.ago(now - 60_000, now)).toBe('1 minute ago');
+    expect(format.ago(now - 119_000, now)).toBe('1 minute ago');
     expect(format.ago(now - 25 * 3_600_000, now)).toBe('1 day ago');
-    expect(format.ago(now - 90 * 86_400_000, now)).toBe('3 months ago');
+    expect(format.ago(now - 92 * 86_400_000, now)).toBe('3 months ago');
     expect(dayOf(local(2025, 0, 5, 23, 59))).toBe('2025-01-05');
   });
 });

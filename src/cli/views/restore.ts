@@ -39,13 +39,20 @@ export function planView(plan: RestorePlan, output: Output): string {
     .map(([action, number]) => `${number} to ${action}`)
     .concat(plan.folders ? [`${plural(plan.folders.make.length + plan.folders.remove.length, 'empty folder')}`] : [])
     .join(', ');
-  lines.push(`${summary || 'Nothing to do: the files are as they were then'}.\n`);
+  lines.push(`${summary || noFile(plan)}.\n`);
   if (plan.massDelete)
     lines.push(
       `${style.red('Mass deletion:')} ${count('delete')} of ${files(plan.fileCount)} would go (--allow-mass-delete).\n`,
     );
   return lines.join('');
 }
+
+const noFile = ({ scope, task, conversation }: RestorePlan): string => {
+  if (task === undefined && conversation === undefined) return 'Nothing to do: the files are as they were then';
+  return scope.includes('files')
+    ? 'No file to write or delete: they are as they were then'
+    : 'Files are left as they are';
+};
 
 /** Two servers can share a database, and neither knows what the other does. */
 const unfinishedLine = ({ style }: Output): string =>
@@ -70,6 +77,7 @@ export function resultView(result: RestoreResult, output: Output, back: 'undo' |
   because('kept    ', style.yellow, result.kept);
   because('skipped ', style.yellow, result.skipped);
   because('conflict', style.red, result.conflicts ?? []);
+  if (result.task) lines.push(`${style.green('restored')}  the task state\n`);
   if (result.session) lines.push(`new session  ${result.session.id}\n`);
   if (result.todosLost)
     lines.push(

@@ -238,7 +238,10 @@ describe('the result of a restore', () => {
     expect(resultText('Restored', result({ restored: many, deleted: many }))).toBe(
       'Restored: 1,200 files written, 1,200 deleted.',
     );
-    expect(resultText('Restored', result({}), ['files', 'task'])).toBe('Restored: task state brought back.');
+    expect(resultText('Restored', result({ task: true }))).toBe('Restored: task state brought back.');
+    expect(resultText('Undone', result({ restored: ['a'], task: true }))).toBe(
+      'Undone: 1 file written, task state brought back.',
+    );
     expect(resultText('Restored', result({}))).toBe('Restored: nothing had to be changed.');
     expect(resultText('Undone', result({ restored: ['a'], fork: { id: 'ses_1' } }))).toBe(
       'Undone: 1 file written, its session stays.',

@@ -1,4 +1,4 @@
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import {
   existsSync,
   mkdirSync,
@@ -44,9 +44,22 @@ describe('the cache of tools', () => {
   it('never takes a failed install for a complete one', async () => {
     const broken = () => Promise.reject(new Error('network'));
     await expect(installOnce(tool, complete, broken)).rejects.toThrow('network');
-    expect(existsSync(tool)).toBe(false);
+    expect(readdirSync(folder)).toEqual([]);
     expect(await installOnce(tool, complete, fill)).toBe(true);
     expect(readdirSync(folder)).toEqual(['tool-1.0']);
+  });
+
+  it('ends with what is missing, when it was tried without and failed', () => {
+    const system = new URL('../../rig/install-system.mjs', import.meta.url).href;
+    const code = `
+      import { MissingError, tryWithout } from ${JSON.stringify(system)};
+      const fails = () => Promise.reject(new Error('a hundred lines of a compiler'));
+      const told = (error) => process.stdout.write(error.message + '\\n');
+      await tryWithout(new MissingError('headers', 'Run as root: apt-get install headers'), fails).catch(told);
+      await tryWithout(undefined, fails).catch(told);`;
+    const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', code], { encoding: 'utf8' });
+    expect(stderr).toBe('a hundred lines of a compiler\n');
+    expect(stdout).toBe('Missing: headers\n  Run as root: apt-get install headers\na hundred lines of a compiler\n');
   });
 
   it('installs again over what a killed install left', async () => {

@@ -42,8 +42,9 @@ export class TimeFormat {
     return (sameYear ? this.#weekday : this.#date).format(t);
   }
 
+  /** Whole units that have passed, as in the tree and the status bar beside it. */
   ago(t: number, now: number): string {
-    const seconds = Math.round((t - now) / 1000);
+    const seconds = Math.round((now - t) / 1000);
     const steps: Array<[Intl.RelativeTimeFormatUnit, number]> = [
       ['minute', 60],
       ['hour', 3600],
@@ -51,9 +52,11 @@ export class TimeFormat {
       ['month', 2_629_800],
       ['year', 31_557_600],
     ];
-    if (Math.abs(seconds) < 45) return this.#relative.format(0, 'second');
-    const [unit, size] = steps.findLast(([, step]) => Math.abs(seconds) >= step * 0.95) ?? ['minute', 60];
-    return this.#exact.format(Math.round(seconds / size), unit);
+    // Clocks of other machines run ahead; a checkpoint is never in the future.
+    const step = steps.findLast(([, length]) => seconds >= length);
+    if (step === undefined) return this.#relative.format(0, 'second');
+    const [unit, size] = step;
+    return this.#exact.format(-Math.floor(seconds / size), unit);
   }
 }
 
