@@ -226,8 +226,7 @@ export function environmentLayer(env: Environment): Record<string, unknown> {
     // What is neither is told as a bad value.
     if (typeof defaults[key] === 'boolean') out[key] = switches[value.toLowerCase()] ?? value;
     else if (key === 'exclude') out[key] = value.split(',').filter(Boolean);
-    else if (key === 'maxCheckpoints' || key === 'task.autosaveEvery' || key === 'backup.generations')
-      out[key] = Number(value);
+    else if (readers[key] === count) out[key] = Number(value);
     else out[key] = value;
   }
   return out;

@@ -25,7 +25,18 @@ const day = 24 * 60 * 60 * 1000;
 export const keptRestorePoints = 20;
 
 /** Nobody asked for these one by one. Manual, agent and imported ones were asked for and are never thinned. */
-const automaticTriggers: readonly Trigger[] = ['task', 'turn', 'tool', 'idle', 'compaction', 'interval', 'restore'];
+const thinned: Record<Trigger, boolean> = {
+  manual: false,
+  agent: false,
+  import: false,
+  task: true,
+  turn: true,
+  tool: true,
+  idle: true,
+  compaction: true,
+  interval: true,
+  restore: true,
+};
 
 /**
  * Which checkpoints stay. Pinned, named and described ones and the newest 20 restore points always do, and so does what came from
@@ -94,7 +105,7 @@ export function overSize(checkpoints: readonly Retained[], bytes: number, limit:
 /** Whether thinning may ever touch it, apart from the newest restore points. */
 export function isAutomatic(checkpoint: Retained): boolean {
   return (
-    automaticTriggers.includes(checkpoint.trigger) &&
+    thinned[checkpoint.trigger] &&
     !checkpoint.pinned &&
     checkpoint.name === null &&
     (checkpoint.description === null || checkpoint.description === '') &&
