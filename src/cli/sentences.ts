@@ -13,7 +13,7 @@ export const waysOut: Record<CliReason, string> = {
   'ambiguous-reference': '`opencode-checkpoints list` shows the full ids.',
   'invalid-argument': 'Nothing was changed. `--help` after the command shows what it takes.',
   'refused-root': 'Run it in a project folder, or name one with `--cwd DIR`.',
-  'git-missing': 'Install git 2.31 or later and see that it is on PATH.',
+  'git-missing': 'Install git 2.31 or newer and see that it is on PATH.',
   'git-failed': '`opencode-checkpoints doctor` looks for what is wrong in the store.',
   'store-broken': '`opencode-checkpoints doctor --repair` mends what can be mended.',
   'store-readonly': 'Make the store writable, or set OPENCODE_CHECKPOINTS_HOME to a folder that is.',

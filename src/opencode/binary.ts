@@ -40,7 +40,7 @@ export async function findBinary(options: BinaryOptions = {}): Promise<Binary> {
   if (!isSupported(version))
     throw new CheckpointsError(
       'opencode-too-old',
-      `${path} is OpenCode ${version}; ${oldestSupported} or later is needed. Run "opencode upgrade", or: ${wayOut}`,
+      `${path} is OpenCode ${version}; ${oldestSupported} or newer is needed. Run "opencode upgrade", or: ${wayOut}`,
       { details: { path, version } },
     );
   return { path, version, generation: Number.parseInt(version, 10) >= 2 ? 'v2' : 'v1' };

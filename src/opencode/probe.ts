@@ -94,7 +94,7 @@ export function requireOpenCode(result: Probe, url: string): { generation: Gener
     case 'too-old':
       throw new CheckpointsError(
         'opencode-too-old',
-        `The server at ${url} is OpenCode ${result.version}; ${oldestSupported} or later is needed`,
+        `The server at ${url} is OpenCode ${result.version}; ${oldestSupported} or newer is needed`,
         { details: { url, version: result.version } },
       );
     case 'unauthorized':

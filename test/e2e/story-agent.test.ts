@@ -253,5 +253,9 @@ describe.each(generations)('with an agent, on OpenCode %s', (generation) => {
     await workbench.row('Task', 'Number the invoices').waitFor();
     expect(await desk.read('.opencode/state/handoff.md')).toContain('- [ ] Number the invoices');
     await desk.shot('12-task-is-back');
+    // Undo takes both back, and says so.
+    await workbench.notificationClick('Restored: 1 file written', 'Undo');
+    await workbench.notification('Undone: 1 file written, task state brought back.').waitFor();
+    expect(await desk.read('.opencode/state/handoff.md')).toContain('All of it');
   });
 });
