@@ -1,6 +1,7 @@
 import { lstat, realpath } from 'node:fs/promises';
 import path from 'node:path';
 import { fsPath } from './path-bytes';
+import { isMissing } from './refs';
 
 /** Paths that people and models write, and what they are below a root. */
 
@@ -9,8 +10,7 @@ export async function onDisk(root: string, relative: string): Promise<boolean> {
     await lstat(fsPath(root, relative));
     return true;
   } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code;
-    if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'ENAMETOOLONG') return false;
+    if (cannotBe(error)) return false;
     throw error;
   }
 }
@@ -22,8 +22,7 @@ export async function realParent(absolute: string): Promise<string> {
     try {
       return path.join(await realpath(folder), ...rest);
     } catch (error) {
-      const code = (error as NodeJS.ErrnoException).code;
-      if ((code !== 'ENOENT' && code !== 'ENOTDIR') || folder === path.dirname(folder)) throw error;
+      if (!cannotBe(error) || folder === path.dirname(folder)) throw error;
       rest.unshift(path.basename(folder));
     }
   }
@@ -35,3 +34,7 @@ export function inside(root: string, absolute: string): string | null {
   if (relative === '..' || relative.startsWith(`..${path.sep}`) || path.isAbsolute(relative)) return null;
   return relative.split(path.sep).join('/');
 }
+
+/** Nothing is there, and below a link to a name longer than names can be nothing can be. */
+const cannotBe = (error: unknown): boolean =>
+  isMissing(error) || (error as NodeJS.ErrnoException).code === 'ENAMETOOLONG';

@@ -3,7 +3,7 @@ import { dirname, join, resolve } from 'node:path';
 import { splitNul } from './empty-folders';
 import { decodePath, encodePath, fsPath } from './path-bytes';
 import { quietFlags, runGit } from './run';
-import { readingObjects } from './user-objects';
+import { readingObjects, type Asked } from './user-objects';
 
 /**
  * Which of these new paths a nested repository leaves out by its own `info/exclude`. That file lies in its git folder, where the walk
@@ -28,7 +28,7 @@ export async function excludedByNested(
     const names = own.map((path) => encodePath(`./${path.slice(folder.length + 1)}`));
     const input = Buffer.concat(names.flatMap((name) => [name, Buffer.from([0])]));
     const args = [...quietFlags, 'check-ignore', '-z', '--stdin'];
-    const result = await readingObjects({ objects: objectsOf(root, folder), scan }, (env) =>
+    const result = await readingObjects(nestedRepo(root, folder), scan, (env) =>
       runGit(args, { cwd, env, input, accept: [1, 128] }),
     );
     if (result.code === 0)
@@ -52,9 +52,11 @@ export function gitFolderOf(root: string, folder: string): string | null {
   return named ? resolve(dirname(git), named) : null;
 }
 
-/** Where the objects of a repository lie, or would. */
-export function objectsOf(root: string, folder: string): string {
-  return join(commonFolder(gitFolderOf(root, folder) ?? join(root, folder, '.git')), 'objects');
+/** The repository at a folder of the workspace, '' being the workspace itself. */
+export function nestedRepo(root: string, folder: string): Asked {
+  const gitDir = gitFolderOf(root, folder);
+  const commonDir = commonFolder(gitDir ?? join(root, folder, '.git'));
+  return { top: join(root, folder), gitDir, commonDir, objects: join(commonDir, 'objects') };
 }
 
 /** Of a linked worktree: where what all of them share lies. */

@@ -244,7 +244,7 @@ async function filteredPaths(repo: UserRepo, { scan }: Layout, entries: IndexEnt
     '--cached',
     'filter',
   ];
-  const attributes = await readingObjects({ objects: repo.objects, scan }, (env) =>
+  const attributes = await readingObjects({ ...repo, gitDir: null, top: repo.gitDir }, scan, (env) =>
     runGit(args, { cwd: repo.gitDir, env: { ...env, GIT_INDEX_FILE: repo.index }, input, accept: [128] }),
   );
   // When git cannot tell, every file is read again.

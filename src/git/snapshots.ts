@@ -20,7 +20,7 @@ import { TrackedIgnored } from './tracked-ignored';
 import type { Leaf } from './tree-format';
 import type { Trees } from './trees';
 import { stampOf, UserFacts, type ExpectedFacts } from './user-facts';
-import { gitFacet, isDirty, readHead, type UserRepo } from './user-repo';
+import { gitFacet, isDirty, isSparse, readHead, type UserRepo } from './user-repo';
 
 /** One look at the workspace's files. */
 export interface Snapshot {
@@ -396,7 +396,8 @@ export class Snapshots {
     if (!repo) return null;
     const { head, tree: committed } = await this.user.head(repo);
     if (committed === tree) return gitFacet(head, false);
-    return gitFacet(head, incomparable || committed === null ? await isDirty(this.root, repo, this.layout.scan) : true);
+    const ask = incomparable || committed === null || isSparse(repo);
+    return gitFacet(head, ask ? await isDirty(this.root, repo, this.layout.scan) : true);
   }
 
   /** What the scanner's index has to catch up with: null where it is little, `much` where the next scan must not go without. */

@@ -347,9 +347,11 @@ export class GitStore implements SnapshotStore {
         lstatSync(fsPath(this.root, path));
         return true;
       } catch (error) {
-        if (isMissing(error)) return false;
+        const code = (error as NodeJS.ErrnoException).code;
+        // A link leads to where no name can be so long: nothing is there either.
+        if (isMissing(error) || code === 'ENAMETOOLONG') return false;
         // Who may not look cannot know: reading it will say why.
-        if ((error as NodeJS.ErrnoException).code === 'EACCES') return true;
+        if (code === 'EACCES') return true;
         throw error;
       }
     });

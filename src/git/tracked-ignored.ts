@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { readJson } from './durable';
 import { splitNul } from './empty-folders';
 import { makeFolder } from './folders';
-import { gitFolderOf, objectsOf } from './nested-excluded';
+import { gitFolderOf, nestedRepo } from './nested-excluded';
 import { decodePath, encodePath, fsPath } from './path-bytes';
 import { quietFlags, runGit, safeFlags } from './run';
 import type { Trees } from './trees';
@@ -131,7 +131,7 @@ export class TrackedIgnored {
   private async listed(folder: string, which: string[]): Promise<string[] | null> {
     const cwd = fsPath(this.root, folder);
     if (typeof cwd !== 'string') return null; // no process can be started there
-    const result = await readingObjects({ objects: objectsOf(this.root, folder), scan: this.scan }, (env) =>
+    const result = await readingObjects(nestedRepo(this.root, folder), this.scan, (env) =>
       runGit([...quietFlags, 'ls-files', ...which, '-z'], { cwd, env, accept: [128] }),
     );
     if (result.code !== 0) return null;

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import type { GitFacet } from '../core/model';
@@ -98,11 +98,16 @@ export async function headTree(root: string): Promise<string | null> {
 }
 
 /** The slow and sure way, for trees that cannot be compared (converted line ends, files kept out). */
-export async function isDirty(root: string, { objects }: UserRepo, scan: string): Promise<boolean> {
+export async function isDirty(root: string, repo: UserRepo, scan: string): Promise<boolean> {
   const args = [...quietFlags, 'status', '--porcelain', '--no-renames', '--ignore-submodules=none'];
-  const { stdout } = await readingObjects({ objects, scan }, (env) => runGit(args, { cwd: root, env, accept: [128] }));
+  const { stdout } = await readingObjects({ ...repo, top: root }, scan, (env) =>
+    runGit(args, { cwd: root, env, accept: [128] }),
+  );
   return stdout.length > 0;
 }
+
+/** Not all of its commit's files are on disk, and none of them is missing. */
+export const isSparse = ({ gitDir }: UserRepo): boolean => existsSync(join(gitDir, 'info', 'sparse-checkout'));
 
 export function gitFacet(head: Head, dirty: boolean): GitFacet {
   return { commit: head.commit, branch: head.branch, dirty };

@@ -3,9 +3,12 @@ import {
   existsSync,
   mkdirSync,
   readFileSync,
+  readdirSync,
   renameSync,
   rmSync,
+  statSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
@@ -145,6 +148,36 @@ describe('the snapshot is what is on disk', () => {
     await roundTrip(split);
   });
 
+  it('with a split index, in the workspace and below it, whose shared part git dates anew when it reads it', async () => {
+    const box = sandbox();
+    const shared: string[] = [];
+    for (const folder of ['.', 'nested']) {
+      box.write(`${folder}/a.txt`, 'a');
+      if (folder === 'nested') box.git('init', '-q', folder);
+      box.git('-C', folder, 'add', 'a.txt');
+      box.git('-C', folder, 'commit', '-qm', 'one');
+      box.git('-C', folder, 'update-index', '--split-index');
+      box.write(`${folder}/b.txt`, 'b');
+      box.git('-C', folder, 'add', 'b.txt');
+      box.git('-C', folder, 'commit', '-qm', 'two');
+      const git = join(box.root, folder, '.git');
+      for (const name of readdirSync(git)) if (name.startsWith('sharedindex.')) shared.push(join(git, name));
+    }
+    box.write('.git/info/exclude', 'nested/\n');
+    box.write('nested/.git/info/exclude', '*.log\n');
+    box.write('nested/x.log', 'x');
+    for (const file of shared) utimesSync(file, 1_700_000_000, 1_700_000_000);
+    const dates = (): number[] => shared.map((file) => statSync(file).mtimeMs / 1000);
+    const workspace = await box.open();
+    expect((await workspace.create()).git).toMatchObject({ dirty: false });
+    box.write('.gitattributes', '* text=auto eol=crlf\n');
+    box.write('nested/y.log', 'y');
+    box.git('config', 'core.autocrlf', 'true');
+    expect((await workspace.create()).git).toMatchObject({ dirty: true });
+    expect(shared.length).toBeGreaterThan(1);
+    expect(dates()).toEqual(shared.map(() => 1_700_000_000));
+  });
+
   it('in a sparse checkout, with and without a sparse index', async () => {
     const box = sandbox();
     for (const path of ['in/a.txt', 'out/b.txt', 'top.txt']) box.write(path, path);
@@ -153,7 +186,10 @@ describe('the snapshot is what is on disk', () => {
     box.git('sparse-checkout', 'set', '--cone', '--sparse-index', 'in');
     expect(existsSync(join(box.root, 'out/b.txt'))).toBe(false);
     const workspace = await box.open();
-    expect((await workspace.create()).files.paths.sort()).toEqual(['in/a.txt', 'top.txt']);
+    const { files, git } = await workspace.create();
+    expect([files.paths.sort(), git?.dirty]).toEqual([['in/a.txt', 'top.txt'], false]);
+    box.write('in/a.txt', 'changed');
+    expect((await workspace.create()).git?.dirty).toBe(true);
     await roundTrip(box);
   });
 

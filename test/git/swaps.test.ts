@@ -141,6 +141,29 @@ describe('a folder that is a link now', () => {
   });
 });
 
+it.each([
+  ['longer than names can be', 'x'.repeat(1000)],
+  ['that leads to itself', 'l'],
+])('a folder that had become a link to a name %s comes back, whole or by its path', async (_what, target) => {
+  const box = sandbox();
+  symlinkSync(target, join(box.root, 'l'));
+  const workspace = await box.open();
+  const one = await workspace.create({ name: 'one' });
+  rmSync(join(box.root, 'l'));
+  box.write('l/now/file', 'x');
+  const then = picture(box.root);
+  const two = await workspace.create({ name: 'two' });
+  await workspace.restore(one.id);
+  await workspace.undo();
+  expect(picture(box.root)).toEqual(then);
+  await workspace.restore(one.id);
+  await expect(workspace.plan(one.id, { paths: ['l/now/nothing'] })).rejects.toMatchObject({
+    reason: 'not-in-checkpoint',
+  });
+  await workspace.restore(two.id, { paths: ['l'] });
+  expect(picture(box.root)).toEqual(then);
+});
+
 it('a file that was too large for a while is captured when it is what it was', async () => {
   const box = sandbox();
   box.write('data', 'small');
