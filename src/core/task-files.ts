@@ -33,7 +33,7 @@ export class TaskFiles {
   }
 
   /**
-   * Null: there is none. What is no ordinary file, or far too large, reads as a text that is no task. Read at once: an agent's tool
+   * Null: there is none. What is no ordinary file, far too large, or may not be read, reads as a text that is no task. Read at once: an agent's tool
    * call waits for it, and in a busy process every turn of the loop costs more than reading a small file.
    */
   read(file: StateFile): string | null {
@@ -44,6 +44,7 @@ export class TaskFiles {
       return readFileSync(this.pathOf(file), 'utf8');
     } catch (error) {
       if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return null;
+      if (codeOf(error) === 'EACCES') return '';
       throw error;
     }
   }

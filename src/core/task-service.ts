@@ -112,7 +112,7 @@ export class TaskService implements TaskPort {
       metadata: options.metadata ?? {},
       task,
     });
-    const warnings = [...changed.warnings, ...(await this.exportHistory(workspace))];
+    const warnings = [...new Set([...changed.warnings, ...(await this.exportHistory(workspace))])];
     return { task, updatedAt: changed.live?.updatedAt ?? checkpoint.createdAt, checkpoint, clamped, warnings };
   }
 

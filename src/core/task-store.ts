@@ -90,14 +90,15 @@ export class TaskStore {
       const texts = live === null || !exportState ? null : textsOf(live);
       // First what we know, then what others see: an export that is not remembered would look like somebody else's.
       await this.remember(
-        { live, exported: texts ? [hash(texts.state), hash(texts.page), ...own.exported] : own.exported },
+        { live, exported: texts ? [texts.state, texts.page].map(hash).concat(still(own, seen)) : own.exported },
         confirm,
       );
-      if (exportState) {
-        if (unreadable) warnings.push(await this.setAsideState());
-        if (texts) await this.export(texts, unreadable ? null : seen, own.exported, warnings);
-        else await this.unexport(own.exported, warnings);
-      }
+      if (exportState)
+        await this.copying(warnings, async () => {
+          if (unreadable) warnings.push(await this.setAsideState());
+          if (texts) await this.export(texts, unreadable ? null : seen, own.exported, warnings);
+          else await this.unexport(own.exported, warnings);
+        });
       return { live, imported: loaded.imported, warnings, previous: loaded.live };
     });
   }
@@ -110,21 +111,27 @@ export class TaskStore {
     return this.alone(async (confirm) => {
       const warnings: string[] = [];
       let found: HistoryEntry[] = [];
-      if (!this.options.exportState() || !(await this.files.prepare())) return { found, warnings };
+      if (!this.options.exportState()) return { found, warnings };
       const { own } = await this.look(true, true);
-      let seen = this.files.read('history');
-      if (seen !== null && !own.exported.includes(hash(seen))) {
+      let seen: string | null = null;
+      const place = await this.copying(warnings, async () => {
+        if (!(await this.files.prepare())) return null;
+        seen = this.files.read('history');
+        if (seen === null || own.exported.includes(hash(seen))) return 'ready';
         const read = readHistory(seen);
-        found = read?.entries ?? [];
         const aside = await this.files.setAside('history', read === null ? 'corrupt' : 'imported', this.now());
+        found = read?.entries ?? [];
         warnings.push(...(read?.warnings ?? [`The task history could not be read and is now ${aside}.`]));
         seen = null;
-      }
+        return 'ready';
+      });
       const text = json(toHistoryFile(entries));
-      if (text === seen) return { found, warnings };
-      await this.remember({ live: own.live, exported: [hash(text), ...own.exported] }, confirm);
-      await this.files.write('history', text, seen);
-      await this.files.sweep(this.now());
+      if (place === null || text === seen) return { found, warnings };
+      await this.remember({ live: own.live, exported: [hash(text), ...still(own, seen)] }, confirm);
+      await this.copying(warnings, async () => {
+        await this.files.write('history', text, seen);
+        await this.files.sweep(this.now());
+      });
       return { found, warnings };
     });
   }
@@ -182,6 +189,18 @@ export class TaskStore {
     const exported = [...new Set(own.exported)].slice(0, remembered);
     await writeAtomic(this.file, json({ format: 1, ...own.live, exported }), 0o600, confirm);
     await sweepLeftovers(this.file, this.now());
+  }
+
+  /** What keeps the copy from being written (a folder that is somebody else's, a file in its place) is told; the state is saved all the same. */
+  private async copying<T>(warnings: string[], work: () => Promise<T>): Promise<T | null> {
+    try {
+      return await work();
+    } catch (error) {
+      const why = inTheWay(error);
+      if (why === null) throw error;
+      warnings.push(`The task state is saved, but ${this.files.folder} could not be brought up to date: ${why}`);
+      return null;
+    }
   }
 
   private async setAsideState(): Promise<string> {
@@ -272,6 +291,17 @@ function readHistory(text: string): ReturnType<typeof fromHistoryFile> | null {
     if (isUnreadable(error)) return null;
     throw error;
   }
+}
+
+/** Our exports, the one that is on disk first: it must not be forgotten while it is there, however often it could not be replaced. */
+const still = ({ exported }: TaskFile, seen: string | null): string[] =>
+  seen !== null && exported.includes(hash(seen)) ? [hash(seen), ...exported] : exported;
+
+/** null: it is no matter of the folder. */
+function inTheWay(error: unknown): string | null {
+  if (CheckpointsError.is(error, 'store-readonly') || CheckpointsError.is(error, 'disk-full')) return error.message;
+  const codes = ['EACCES', 'EPERM', 'EROFS', 'ENOTDIR', 'EEXIST', 'EISDIR', 'ENOTEMPTY', 'ENOSPC', 'EDQUOT'];
+  return error instanceof Error && codes.includes(codeOf(error)) ? error.message : null;
 }
 
 function isUnreadable(error: unknown): error is Error {

@@ -2,7 +2,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { chmodSync, copyFileSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { RestoreResult } from '../../src/core/model';
+import type { Checkpoint, RestoreResult, TaskState } from '../../src/core/model';
 import { Desk, useBuilt } from './cli-rig';
 
 const program = useBuilt('cli');
@@ -63,4 +63,30 @@ describe('restore where not everything may be written', () => {
       desk.dispose();
     }
   });
+});
+
+it("a task is saved, as a checkpoint, where its copy for other tools may not be written, and another's is not read as none", () => {
+  const desk = new Desk(program());
+  const state = path.join(desk.root, '.opencode/state');
+  try {
+    desk.write({ f: 'then' });
+    expect(asNobody(desk, ['task', 'set', '--title', 'first']).code).toBe(0);
+    for (const [rights, title] of [
+      [0o555, 'second'],
+      [0o000, 'third'],
+    ] as const) {
+      chmodSync(state, rights);
+      const { code, stdout } = asNobody(desk, ['task', 'set', '--title', title, '--name', title, '--json']);
+      const answer = JSON.parse(stdout) as { task: TaskState; checkpoint: Checkpoint; warnings: string[] };
+      expect([code, answer.task.title, answer.checkpoint.name]).toEqual([0, title, title]);
+      expect(answer.warnings).toContainEqual(expect.stringContaining('could not be brought up to date'));
+      expect(JSON.parse(asNobody(desk, ['task', 'show', '--json']).stdout)).toMatchObject({ task: { title } });
+    }
+    chmodSync(state, 0o755);
+    expect(asNobody(desk, ['task', 'set', '--summary', 's']).code).toBe(0);
+    expect(readFileSync(path.join(state, 'checkpoint.json'), 'utf8')).toContain('third');
+  } finally {
+    chmodSync(state, 0o755);
+    desk.dispose();
+  }
 });

@@ -12,7 +12,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { TaskState } from '../../src/core/model';
 import { mergeTask } from '../../src/core/task';
 import { TaskStore, type TaskStoreOptions } from '../../src/core/task-store';
@@ -160,6 +160,39 @@ describe('the export', () => {
     expect((await open().load()).live?.task.title).toBe('T');
     await open().change(() => null);
     expect(readdirSync(join(outside, 'state'))).toEqual(['checkpoint.json']);
+  });
+
+  it.each(['.opencode', '.opencode/state'])(
+    'is saved though a file stands in the place of %s, and says so',
+    async (at) => {
+      mkdirSync(join(root, at, '..'), { recursive: true });
+      writeFileSync(join(root, at), 'mine');
+      const store = open();
+      const { live, warnings } = await save(store, { title: 'T' });
+      expect([live?.task.title, warnings]).toEqual(['T', [expect.stringContaining('could not be brought up to date')]]);
+      expect((await store.saveHistory([])).warnings).toEqual([
+        expect.stringContaining('could not be brought up to date'),
+      ]);
+      expect((await store.change(() => null)).previous?.task.title).toBe('T');
+      expect(readFileSync(join(root, at), 'utf8')).toBe('mine');
+      rmSync(join(root, at));
+      expect((await save(store, { title: 'Again' })).warnings).toEqual([]);
+      expect(parsed('checkpoint.json')).toMatchObject({ task: { title: 'Again' } });
+    },
+  );
+
+  it('is not taken for an edit, however often it could not be replaced', async () => {
+    const store = open();
+    await save(store, { title: 'first' });
+    const full = Object.assign(new Error('ENOSPC: no space left on device'), { code: 'ENOSPC' });
+    // For root, as which tests may run, no folder is closed.
+    const write = vi.spyOn(store.exports, 'write').mockRejectedValue(full);
+    for (let i = 0; i < 40; i++) await save(store, { title: `T${i}` });
+    write.mockRestore();
+    expect(parsed('checkpoint.json')).toMatchObject({ task: { title: 'first' } });
+    expect((await open().load()).live?.task.title).toBe('T39');
+    await save(store, { summary: 's' });
+    expect(parsed('checkpoint.json')).toMatchObject({ task: { title: 'T39' }, summary: 's' });
   });
 
   it('does not go through a link to nowhere, nor through one in place of a file', async () => {
