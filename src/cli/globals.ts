@@ -42,6 +42,8 @@ export function readGlobals(command: Command): Globals {
     given.force ??= options.force;
     given.server ??= options.server;
   }
+  if (given.cwd === '') throw new CheckpointsError('invalid-argument', '--cwd takes a folder');
+  if (given.server === '') throw new CheckpointsError('invalid-argument', '--server takes an address');
   return {
     cwd: given.cwd ?? here(),
     json: given.json ?? false,

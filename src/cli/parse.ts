@@ -82,7 +82,9 @@ function build(select: Select, print: (text: string) => void): Command {
  * `--description=--json`.
  */
 function refuseSwallowed(program: Command, argv: readonly string[]): void {
-  const options = everyOption(program);
+  // Of the same name each command has its own: the message quotes the one that was meant.
+  const meant = commandIn(program, argv).command;
+  const options = [...meant.options, ...everyOption(program)];
   for (let i = 0; i < argv.length && argv[i] !== '--'; i++) {
     const option = options.find((one) => one.required && isFlag(one, argv[i]));
     if (!option) continue;
@@ -122,16 +124,21 @@ function everyOption(command: Command): Option[] {
   return [...command.options, ...command.commands.flatMap(everyOption)];
 }
 
-function usageError(program: Command, error: CommanderError, argv: readonly string[]): UsageError {
+/** The command of a line that could not be parsed, as far as it can be told, and the words that are no options. */
+function commandIn(program: Command, argv: readonly string[]): { command: Command; path: string[]; words: string[] } {
   const words = argv.filter((word) => !word.startsWith('-'));
   const path: string[] = [];
-  for (let [at, rest] = [program, words]; ;) {
-    const next = rest.findIndex((word) => at.commands.some((one) => one.name() === word));
-    const found = at.commands.find((one) => one.name() === rest[next]);
-    if (found === undefined) break;
+  for (let [command, rest] = [program, words]; ;) {
+    const next = rest.findIndex((word) => command.commands.some((one) => one.name() === word));
+    const found = command.commands.find((one) => one.name() === rest[next]);
+    if (found === undefined) return { command, path, words };
     path.push(found.name());
-    [at, rest] = [found, rest.slice(next + 1)];
+    [command, rest] = [found, rest.slice(next + 1)];
   }
+}
+
+function usageError(program: Command, error: CommanderError, argv: readonly string[]): UsageError {
+  const { path, words } = commandIn(program, argv);
   const wayOut = seeHelpOf(path);
   // `help` as an error is what commander does with a line that ends before a command.
   if (error.code === 'commander.help') {

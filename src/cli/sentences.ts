@@ -114,6 +114,7 @@ function otherAdvice({ reason, details }: CheckpointsError): string | null {
     return '`opencode-checkpoints create` makes one; `opencode-checkpoints list` shows what there is.';
   if (reason === 'invalid-argument' && details?.['noTurn'])
     return '`opencode-checkpoints list --trigger turn` shows the turns.';
+  if (reason === 'conflict' && details?.['notOurs']) return 'Nothing was changed.';
   if (reason === 'no-backup' && details?.['path'])
     return 'Look whether the path is right and its drive is connected, or name the folder that holds the backup.';
   return null;

@@ -13,6 +13,12 @@ export function parseLimit(text: string | undefined): number | undefined {
   return value;
 }
 
+/** `--session "$ID"` with a variable that is empty asks for no session, and is not meant for all of them either. */
+export function parseSession(text: string | undefined): string | undefined {
+  if (text === '') throw bad('--session takes an id');
+  return text;
+}
+
 export function parseTrigger(text: string | undefined): Trigger | undefined {
   if (text === undefined) return undefined;
   const found = triggers.find((trigger) => trigger === text);

@@ -172,7 +172,7 @@ export class TaskStore {
     try {
       text = readFileSync(this.file, 'utf8');
     } catch (error) {
-      if (codeOf(error) === 'ENOENT') return { live: null, exported: [] };
+      if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return { live: null, exported: [] };
       throw error;
     }
     try {

@@ -310,7 +310,11 @@ export class Scanner {
   }
 
   close(): void {
-    rmSync(this.dir, { recursive: true, force: true });
+    try {
+      rmSync(this.dir, { recursive: true, force: true });
+    } catch (error) {
+      if (!isMissing(error)) throw error; // where the store should be is a file: whoever opened it was told
+    }
     this.prepared = false;
   }
 }

@@ -109,7 +109,9 @@ export async function installPlugin(
   const content = await stamped(options);
   const before = await readText(path);
   if (before !== null && stampOf(before) === null)
-    throw new CheckpointsError('conflict', `${path} is not a file of ours. Move it away first.`);
+    throw new CheckpointsError('conflict', `${path} is not a file of ours. Move it away first.`, {
+      details: { notOurs: true },
+    });
   if (before !== content) {
     await mkdir(join(folder, 'plugins'), { recursive: true });
     await writeAtomic(path, content, 0o644);

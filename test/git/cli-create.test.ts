@@ -81,6 +81,28 @@ describe('create', () => {
     expect(await list()).toEqual([]);
   });
 
+  it.each(['create', 'list', 'clear', 'originals'])(
+    'refuses an empty session, folder and server, which a script may hand over: %s',
+    async (command) => {
+      for (const option of ['--session', '--cwd', '--server'])
+        expect(await desk.refusal([command, option, ''])).toMatchObject({
+          reason: 'invalid-argument',
+          message: expect.stringContaining(`${option} takes a`) as string,
+        });
+      expect(await list()).toEqual([]);
+    },
+  );
+
+  it('says where the store cannot be made', async () => {
+    for (const line of ['create', 'task set --title T'])
+      expect(await desk.refusal(line.split(' '), 1, { env: { OPENCODE_CHECKPOINTS_HOME: '/dev/null' } })).toMatchObject(
+        {
+          reason: 'store-readonly',
+          message: expect.stringContaining('/dev/null/workspaces') as string,
+        },
+      );
+  });
+
   it('refuses bad metadata before anything is made', async () => {
     expect((await desk.refusal(['create', '--meta', 'novalue'])).reason).toBe('invalid-argument');
     expect((await desk.refusal(['create', '--meta', '__proto__=x'])).reason).toBe('invalid-argument');

@@ -108,6 +108,8 @@ describe('reading the command line', () => {
     [['delete'], "missing required argument 'ref'"],
     [['show', 'a', 'b'], 'too many arguments'],
     [['list', '--limit'], 'argument missing'],
+    [['import', '--from', '--json'], "option '--from <tool>' argument missing"],
+    [['backup', 'restore', '--from', '--json'], "option '--from <dir>' argument missing"],
     [['originals', 'bogus'], 'too many arguments'],
     [['help', 'bogus'], "unknown command 'bogus'"],
     [['create', '-x'], "unknown option '-x'"],

@@ -3,7 +3,7 @@ import { type Checkpoint, triggers } from '../../core/model';
 import { collect, define, type Select } from '../command';
 import { anchorOf } from '../sessions';
 import { UsageError } from '../usage';
-import { parseLimit, parseMeta, parseTrigger } from '../values';
+import { parseLimit, parseMeta, parseSession, parseTrigger } from '../values';
 import { changeTable } from '../views/changes';
 import { checkpointDetails, checkpointLine, checkpointTable } from '../views/checkpoint';
 import { tellLost } from '../views/lost';
@@ -49,6 +49,7 @@ export function registerCheckpointCommands(program: Command, select: Select): vo
       const metadata = parseMeta(flags.meta);
       if (flags.message !== undefined && flags.session === undefined)
         throw new UsageError('--message needs --session', 'See `opencode-checkpoints create --help`.');
+      parseSession(flags.session);
       const workspace = await invocation.open({ begins: 'late' });
       const session =
         flags.session === undefined
@@ -85,6 +86,7 @@ export function registerCheckpointCommands(program: Command, select: Select): vo
     run: async (invocation, _args, flags) => {
       const limit = parseLimit(flags.limit);
       const trigger = parseTrigger(flags.trigger);
+      parseSession(flags.session);
       const workspace = await invocation.open({ index: flags.search !== undefined });
       const { output, globals } = invocation;
       const cut = limit === undefined && output.isTerminal && !globals.json;

@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
 import type { WorkspaceApi } from '../../core/api';
-import { CheckpointsError } from '../../core/errors';
 import type { Checkpoint, CheckpointId } from '../../core/model';
 import { define, type Reply, type Select } from '../command';
 import { checkpointLine } from '../views/checkpoint';
 import { plural } from '../views/plural';
 import { firstLine } from '../visible';
+import { parseSession } from '../values';
 
 export function registerEditCommands(program: Command, select: Select): void {
   const edit = <A extends [string, ...string[]]>(
@@ -78,7 +78,7 @@ export function registerEditCommands(program: Command, select: Select): void {
     examples: ['opencode-checkpoints clear --session ses_2f1a --yes'],
     options: (command) => command.option('--session <id>', 'only those of an OpenCode session'),
     run: async (invocation, _args, { session }) => {
-      if (session === '') throw new CheckpointsError('invalid-argument', '--session takes an id');
+      parseSession(session);
       const workspace = await invocation.open();
       const listed = (await workspace.list({ session })).length;
       const { refs, records } = workspace.lost();

@@ -15,6 +15,7 @@ import { done } from './restore';
 import { size } from '../views/size';
 import { visible } from '../visible';
 import { workspacePath } from '../workspace-path';
+import { parseSession } from '../values';
 
 interface SessionFlag {
   session?: string;
@@ -32,7 +33,7 @@ export function registerOriginalsCommands(program: Command, select: Select): voi
     options: sessionOption,
     run: async (invocation, _args, { session }) => {
       const workspace = await invocation.open();
-      const found = await findOriginals(workspace, session);
+      const found = await findOriginals(workspace, parseSession(session));
       tellLost(invocation, workspace);
       return { json: found, text: (output) => originalsTable(found.originals, output) };
     },
@@ -89,7 +90,7 @@ export function registerOriginalsCommands(program: Command, select: Select): voi
     options: sessionOption,
     run: async (invocation, _args, { session }) => {
       const workspace = await invocation.open();
-      const found = await findOriginals(workspace, session);
+      const found = await findOriginals(workspace, parseSession(session));
       if (found.originals.length > 0) await clearOriginals(workspace, found);
       const cleared = found.originals.map(({ path }) => path);
       return {
@@ -106,7 +107,7 @@ async function originalOf(
   given: string,
   session: string | undefined,
 ): Promise<Original> {
-  const { originals } = await findOriginals(workspace, session);
+  const { originals } = await findOriginals(workspace, parseSession(session));
   const isOriginal = (path: string): Promise<boolean> => Promise.resolve(originals.some((one) => one.path === path));
   const path = await workspacePath(workspace.root, invocation.globals.cwd, given, isOriginal, { disk: false });
   const found = originals.find((one) => one.path === path);
