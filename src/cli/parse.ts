@@ -82,14 +82,13 @@ function build(select: Select, print: (text: string) => void): Command {
  * `--description=--json`.
  */
 function refuseSwallowed(program: Command, argv: readonly string[]): void {
-  // Of the same name each command has its own: the message quotes the one that was meant.
-  const meant = commandIn(program, argv).command;
-  const options = [...meant.options, ...everyOption(program)];
+  // What another command calls so is unknown to this one: commander says it.
+  const options = commandIn(program, argv).commands.flatMap((command) => command.options);
   for (let i = 0; i < argv.length && argv[i] !== '--'; i++) {
     const option = options.find((one) => one.required && isFlag(one, argv[i]));
     if (!option) continue;
     const value = argv[++i];
-    if (value !== undefined && options.some((one) => isFlag(one, value)))
+    if (value !== undefined && everyOption(program).some((one) => isFlag(one, value)))
       throw new CommanderError(2, 'commander.optionMissingArgument', `option '${option.flags}' argument missing`);
   }
 }
@@ -124,16 +123,19 @@ function everyOption(command: Command): Option[] {
   return [...command.options, ...command.commands.flatMap(everyOption)];
 }
 
-/** The command of a line that could not be parsed, as far as it can be told, and the words that are no options. */
-function commandIn(program: Command, argv: readonly string[]): { command: Command; path: string[]; words: string[] } {
+/** The commands of a line, from the program down, as far as they can be told before it is parsed, and the words that are no options. */
+function commandIn(
+  program: Command,
+  argv: readonly string[],
+): { commands: Command[]; path: string[]; words: string[] } {
   const words = argv.filter((word) => !word.startsWith('-'));
-  const path: string[] = [];
-  for (let [command, rest] = [program, words]; ;) {
-    const next = rest.findIndex((word) => command.commands.some((one) => one.name() === word));
-    const found = command.commands.find((one) => one.name() === rest[next]);
-    if (found === undefined) return { command, path, words };
-    path.push(found.name());
-    [command, rest] = [found, rest.slice(next + 1)];
+  const commands = [program];
+  for (let [at, rest] = [program, words]; ;) {
+    const next = rest.findIndex((word) => at.commands.some((one) => one.name() === word));
+    const found = at.commands.find((one) => one.name() === rest[next]);
+    if (found === undefined) return { commands, path: commands.slice(1).map((one) => one.name()), words };
+    commands.push(found);
+    [at, rest] = [found, rest.slice(next + 1)];
   }
 }
 

@@ -110,6 +110,7 @@ describe('reading the command line', () => {
     [['list', '--limit'], 'argument missing'],
     [['import', '--from', '--json'], "option '--from <tool>' argument missing"],
     [['backup', 'restore', '--from', '--json'], "option '--from <dir>' argument missing"],
+    [['create', '--name', '--json'], "unknown option '--name'"],
     [['originals', 'bogus'], 'too many arguments'],
     [['help', 'bogus'], "unknown command 'bogus'"],
     [['create', '-x'], "unknown option '-x'"],
