@@ -5,7 +5,7 @@ import type { Fetched, FetchedRef } from './fetched';
 import { checkpointRefs, idPattern, type LostRefs } from './lost-refs';
 import { isDamaged, type ObjectReader } from './object-reader';
 import type { PackWriter } from './pack-writer';
-import { checkpointMessage, decodeCheckpoint, encodeCommit } from './records';
+import { checkpointMessage, decodeOwn, encodeCommit } from './records';
 import type { Refs } from './refs';
 
 /** What a restore of very many paths left, under its safety checkpoint's id: undo compares trees. */
@@ -88,7 +88,7 @@ export class CheckpointRefs {
 
   /** null when it cannot be read: the others are there all the same. */
   private async readOwn(id: CheckpointId, commit: string): Promise<Checkpoint | null> {
-    const record = await this.recordOf(commit);
+    const record = await this.recordOf(id, commit);
     if (record) this.unreadable.delete(id);
     else {
       if (!this.unreadable.has(id)) this.parts.log(`the record of ${id} is lost`);
@@ -97,10 +97,10 @@ export class CheckpointRefs {
     return record;
   }
 
-  private async recordOf(commit: string): Promise<Checkpoint | null> {
+  private async recordOf(id: CheckpointId, commit: string): Promise<Checkpoint | null> {
     try {
       const object = await this.parts.reader.read(commit);
-      return object?.type === 'commit' ? decodeCheckpoint(object.data, commit) : null;
+      return object?.type === 'commit' ? decodeOwn(object.data, commit, id) : null;
     } catch (error) {
       if (isDamaged(error)) return null;
       throw error;

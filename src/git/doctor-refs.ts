@@ -64,6 +64,12 @@ async function checkNames(store: GitStore, report: Report): Promise<void> {
       await report('ref-damaged', `${ref} does not name its checkpoint.`, async () => {
         await store.refsOf.swap(ref, commit, last);
       });
+    // What is missing or damaged is told by whoever looks for that.
+    else if (await store.lostRefs.isThere(commit))
+      await report(
+        'record-damaged',
+        `The checkpoint ${id} cannot be read: what ${ref} names is no record of it. Until it is deleted by its id nothing can be freed.`,
+      );
   }
 }
 

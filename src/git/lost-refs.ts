@@ -1,6 +1,6 @@
 import type { CheckpointId } from '../core/model';
 import { isDamaged, type ObjectReader } from './object-reader';
-import { decodeCheckpoint } from './records';
+import { decodeOwn } from './records';
 import type { Refs } from './refs';
 
 export const checkpointRefs = 'refs/checkpoints/';
@@ -54,10 +54,20 @@ export class LostRefs {
     return out;
   }
 
+  /** Whatever it is. */
+  async isThere(oid: string): Promise<boolean> {
+    try {
+      return (await this.reader.read(oid)) !== null;
+    } catch (error) {
+      if (isDamaged(error)) return false;
+      throw error;
+    }
+  }
+
   async isReadable(id: CheckpointId, commit: string): Promise<boolean> {
     try {
       const object = await this.reader.read(commit);
-      return object?.type === 'commit' && decodeCheckpoint(object.data, commit)?.id === id;
+      return object?.type === 'commit' && decodeOwn(object.data, commit, id) !== null;
     } catch (error) {
       if (isDamaged(error)) return false;
       throw error;

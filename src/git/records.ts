@@ -1,5 +1,5 @@
 import { CheckpointsError } from '../core/errors';
-import type { Checkpoint, FilesFacet } from '../core/model';
+import type { Checkpoint, CheckpointId, FilesFacet } from '../core/model';
 
 /** A checkpoint as the commit that holds it: the title, an empty line, one line of JSON. */
 export function encodeCommit(tree: string, message: string, time: number): Buffer {
@@ -30,7 +30,10 @@ export function parseCommit(data: Buffer): ParsedCommit {
   return { tree, message: data.toString('utf8', end + 2) };
 }
 
-/** The record of a commit; null when the commit is not one of ours. */
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** The record of a commit; null when the commit is not one of ours. Its fields may be of any type. */
 export function decodeCheckpoint(data: Buffer, commit: string): Checkpoint | null {
   const { tree, message } = parseCommit(data);
   const line = message.split('\n')[2];
@@ -41,7 +44,8 @@ export function decodeCheckpoint(data: Buffer, commit: string): Checkpoint | nul
   } catch {
     return null;
   }
-  if (typeof value.id !== 'string' || typeof value.createdAt !== 'string' || !value.files) return null;
+  if (!isObject(value) || typeof value.id !== 'string' || typeof value.createdAt !== 'string' || !isObject(value.files))
+    return null;
   const stored: Partial<FilesFacet> = value.files;
   const files: FilesFacet = {
     ...stored,
@@ -75,4 +79,25 @@ export function decodeCheckpoint(data: Buffer, commit: string): Checkpoint | nul
     metadata: value.metadata ?? {},
     files,
   };
+}
+
+/**
+ * One of this workspace's own, under its id, as whatever reads it may rely on. One that only looks like a record (a list where a facet should be) is as
+ * unreadable as one that is none, and must not keep the others from being read.
+ */
+export function decodeOwn(data: Buffer, commit: string, id: CheckpointId): Checkpoint | null {
+  const found = decodeCheckpoint(data, commit);
+  if (found?.id !== id || Number.isNaN(Date.parse(found.createdAt))) return null;
+  const { files } = found;
+  const every = (from: object, keys: readonly string[], is: (value: unknown) => boolean): boolean =>
+    keys.every((key) => is((from as Record<string, unknown>)[key] ?? null));
+  const isText = (value: unknown): boolean => value === null || typeof value === 'string';
+  const isFacet = (value: unknown): boolean => value === null || isObject(value);
+  const isSound =
+    every(found, ['name', 'description', 'title', 'trigger'], isText) &&
+    every(found, ['session', 'turn', 'git', 'task', 'cause', 'restore', 'origin', 'metadata'], isFacet) &&
+    every(files, ['added', 'modified', 'deleted'], (value) => typeof value === 'number') &&
+    every(files, ['paths', 'skipped', 'partial', 'emptyDirs'], Array.isArray) &&
+    every(files, ['uncertain', 'only', 'exclude', 'calls'], (value) => value === null || Array.isArray(value));
+  return isSound ? found : null;
 }

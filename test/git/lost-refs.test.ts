@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
   existsSync,
@@ -117,6 +118,43 @@ describe('refs that are lost', () => {
     writeFileSync(file(one!.id), `${one!.files.tree}\n`);
     expect(await reasons(workspace, true)).toEqual(['ref-damaged', 'ref-damaged', 'ref-damaged']);
     expect([await names(workspace), await reasons(workspace)]).toEqual([all, []]);
+  });
+
+  it('one of them whose record is none hides no other, is named, and can be deleted', async () => {
+    const { workspace, gitDir } = await started();
+    const [three, two] = await workspace.list();
+    const facets = ['session', 'turn', 'git', 'task', 'cause', 'restore', 'metadata'];
+    const { files } = two!;
+    const nonsense: unknown[] = [
+      'no JSON',
+      null,
+      7,
+      [],
+      {},
+      { ...two, id: three!.id },
+      { ...two, createdAt: 'yesterday' },
+      { ...two, files: [] },
+      { ...two, files: { ...files, paths: 'a.txt' } },
+      { ...two, files: { ...files, added: '1' } },
+      { ...two, name: 5 },
+      ...facets.map((facet) => ({ ...two, [facet]: ['x'] })),
+    ];
+    for (const record of nonsense) {
+      const text = `two\n\n${record === 'no JSON' ? '{' : JSON.stringify(record)}\n`;
+      const git = ['-c', 'user.name=t', '-c', 'user.email=t@t', `--git-dir=${gitDir}`];
+      const made = execFileSync('git', [...git, 'commit-tree', files.tree], { input: text, encoding: 'utf8' }).trim();
+      // Without the log, which would bring the right one back.
+      rmSync(join(workspace.folder, 'refs.log'), { force: true });
+      execFileSync('git', [...git, 'update-ref', `refs/checkpoints/${two!.id}`, made]);
+      const seen = { names: await names(workspace), records: workspace.lost().records };
+      expect([record, seen]).toEqual([record, { names: ['three', 'one'], records: [two!.id] }]);
+      expect([record, await workspace.doctor({ repair: true })]).toEqual([
+        record,
+        [{ reason: 'record-damaged', message: expect.stringContaining(two!.id) as string, repaired: false }],
+      ]);
+    }
+    expect(await workspace.remove([two!.id])).toEqual([two!.id]);
+    expect([await names(workspace), await reasons(workspace)]).toEqual([['three', 'one'], []]);
   });
 
   it('keep what they named from being freed, and from being deleted elsewhere', async () => {

@@ -159,6 +159,8 @@ describe('checkpoints from somebody who means harm', () => {
     const other = offer(remote, { a: 'a' }, { id: nextId(null) });
     const huge = offer(remote, { a: 'a' }, { description: 'x'.repeat(9 << 20) });
     const { oid: noRecord } = commit(remote, { a: 'a' }, () => 'nothing');
+    const nulled = offer(remote, { a: 'a' }, () => null);
+    const listed = offer(remote, { a: 'a' }, (record) => ({ ...record, files: [] }));
     const nothing = (last = nextId(last));
     remote.git('update-ref', `refs/opencode-checkpoints/evil-m-1/checkpoints/${nothing}`, noRecord);
     const blob = (last = nextId(last));
@@ -174,7 +176,7 @@ describe('checkpoints from somebody who means harm', () => {
     expect(refused.get(other)).toContain('another checkpoint');
     expect(refused.get(huge)).toContain('too large');
     expect(refused.get(blob)).toContain('not a commit');
-    expect([...refused.keys()]).toEqual(expect.arrayContaining([nothing, 'cp_nonsense']));
+    expect([...refused.keys()]).toEqual(expect.arrayContaining([nothing, nulled, listed, 'cp_nonsense']));
     const record = await workspace.resolve(cleaned);
     expect(record).toMatchObject({ name: 'two lines', trigger: 'manual', session: null, task: null, metadata: {} });
     expect(record.files).toMatchObject({ emptyDirs: ['fine'], paths: ['a'] });
