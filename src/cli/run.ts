@@ -1,5 +1,7 @@
+import { sep } from 'node:path';
 import { text as readText } from 'node:stream/consumers';
 import type { WorkspaceApi } from '../core/api';
+import { storeHome } from '../core/config';
 import type { RecoveryReport } from '../core/ports';
 import type { SessionGateway } from '../core/sessions';
 import { CheckpointsError } from '../core/errors';
@@ -14,12 +16,29 @@ import { visible } from './visible';
 /** Runs one selected command; whatever it opened is closed again, however it ends. */
 export async function run(selection: Selection, output: Output, signal: AbortSignal): Promise<Reply> {
   const invocation = new Running(selection, output, signal);
+  let failure: { error: unknown } | null = null;
   try {
     return await selection.run(invocation);
+  } catch (error) {
+    failure = { error };
+    throw atStore(error);
   } finally {
     output.clearProgress();
-    await invocation.close();
+    // What went wrong first says more than what cannot be closed for that.
+    await invocation.close().catch((error: unknown) => {
+      if (!failure) throw atStore(error);
+    });
   }
+}
+
+/** Whatever came upon it: a store of somebody else's (made with `sudo`, for instance) is no fault of the program. */
+function atStore(error: unknown): unknown {
+  const { code, path } = (error ?? {}) as NodeJS.ErrnoException;
+  if (typeof path !== 'string' || !['EACCES', 'EPERM', 'EROFS'].includes(code ?? '')) return error;
+  const home = storeHome();
+  if (path !== home && !path.startsWith(home + sep)) return error;
+  const what = code === 'EROFS' ? 'cannot be written' : 'may not be read, or not be written';
+  return new CheckpointsError('store-readonly', `The store ${what} (${path}).`, { cause: error });
 }
 
 class Running implements Invocation {

@@ -166,7 +166,10 @@ export const damagedObject =
 /** git's stderr, classified in one table. */
 const table: Array<[RegExp, 'disk-full' | 'store-readonly' | 'store-broken']> = [
   [/No space left on device|Disk quota exceeded/i, 'disk-full'],
-  [/Read-only file system|Permission denied.*(objects|refs|lock)/i, 'store-readonly'],
+  [
+    /Read-only file system|Permission denied.*(objects|refs|lock)|(objects|refs|lock).*Permission denied/i,
+    'store-readonly',
+  ],
   [
     /(object file .* is empty|object .* is corrupt|bad (tree )?object|missing (tree|blob) object|unable to read ([0-9a-f]{40}|tree)|not a git repository|broken)/i,
     'store-broken',

@@ -310,11 +310,8 @@ export class Scanner {
   }
 
   close(): void {
-    try {
-      rmSync(this.dir, { recursive: true, force: true });
-    } catch (error) {
-      if (!isMissing(error)) throw error; // where the store should be is a file: whoever opened it was told
-    }
+    // Where nothing can be seen (a closed folder, a file in the place of the store) nothing was made either.
+    if (existsSync(this.dir)) rmSync(this.dir, { recursive: true, force: true });
     this.prepared = false;
   }
 }

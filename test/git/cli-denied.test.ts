@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { chmodSync, copyFileSync, readFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Checkpoint, RestoreResult, TaskState } from '../../src/core/model';
@@ -90,3 +90,38 @@ it("a task is saved, as a checkpoint, where its copy for other tools may not be 
     desk.dispose();
   }
 });
+
+it.each(['', 'scan', 'snapshots.git/refs/checkpoints'])(
+  'a store whose folder %j may not be entered is told as that, whatever is asked of it, and nothing is changed',
+  (below) => {
+    const desk = new Desk(program());
+    const stores = path.join(desk.home, 'data/opencode-checkpoints/workspaces');
+    let closed = desk.root;
+    try {
+      desk.write({ f: 'then' });
+      expect(asNobody(desk, ['create', 'then']).code).toBe(0);
+      desk.write({ f: 'now' });
+      closed = path.join(stores, readdirSync(stores)[0] ?? '', below);
+      chmodSync(closed, 0);
+      const asked = [
+        'create x',
+        'restore then --yes',
+        'task set --title T',
+        ...(below === 'scan' ? [] : ['list', 'stats']),
+      ];
+      for (const line of asked) {
+        const { code, stdout } = asNobody(desk, [...line.split(' '), '--json']);
+        expect([line, code, JSON.parse(stdout)]).toEqual([
+          line,
+          1,
+          { error: { reason: 'store-readonly', message: expect.stringContaining('The store ') as string } },
+        ]);
+      }
+      if (below === 'scan') expect(asNobody(desk, ['list']).code).toBe(0);
+      expect(readFileSync(path.join(desk.root, 'f'), 'utf8')).toBe('now');
+    } finally {
+      chmodSync(closed, 0o755);
+      desk.dispose();
+    }
+  },
+);
