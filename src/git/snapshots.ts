@@ -146,7 +146,6 @@ export class Snapshots {
     const { repo, excludesFile } = await this.user.facts();
     this.scanner.rules = exclusions.fingerprint(config.maxFileSize);
     const rules = rulesOf(repo, excludesFile, exclusions);
-    const { ignoring } = rules;
     const known = existsSync(this.scanner.published) ? await this.look(base, rules, signal, also.meanwhile) : null;
     const all = known ?? (await this.lookAnew(base, repo, config, exclusions, rules, signal));
     const out = await excludedByNested(this.root, all.nested, all.added, this.layout.scan);
@@ -167,11 +166,15 @@ export class Snapshots {
       onFound: first ? (path, file, oid) => first.add(path, file, oid) : undefined,
       known: base && !first ? await this.known(base.tree, candidates) : undefined,
     });
+    // Of what cannot be read now the tree keeps what it had, also where the scanner's index has not got that yet.
+    const unread = new Set(base ? read.partial.map(({ path }) => path) : []);
+    for (const [path, leaf] of base ? await this.known(base.tree, unread) : []) if (leaf) read.leaves.set(path, leaf);
     const from = found.base ?? this.trees.emptyTree;
     const tree = first
       ? this.firstTree(read.leaves, writer)
       : await this.treeWith(from, read.leaves, base?.tree, writer);
-    const emptyDirs = await this.folders.find(tree, { env: this.scanner.environment(), excludesFile, name: ignoring });
+    const asked = { env: this.scanner.environment(), excludesFile, name: rules.ignoring };
+    const emptyDirs = await this.folders.find(tree, asked);
 
     const forced: string[] = [];
     const isThere = (path: string): boolean => Boolean(read.leaves.get(path));
@@ -395,9 +398,8 @@ export class Snapshots {
   private async facet(repo: UserRepo | null, tree: string, incomparable: boolean): Promise<GitFacet | null> {
     if (!repo) return null;
     const { head, tree: committed } = await this.user.head(repo);
-    if (committed === tree) return gitFacet(head, false);
-    const ask = incomparable || committed === null || isSparse(repo);
-    return gitFacet(head, ask ? await isDirty(this.root, repo, this.layout.scan) : true);
+    const ask = committed !== tree && (incomparable || committed === null || isSparse(repo));
+    return gitFacet(head, ask ? await isDirty(this.root, repo, this.layout.scan) : committed !== tree);
   }
 
   /** What the scanner's index has to catch up with: null where it is little, `much` where the next scan must not go without. */

@@ -3,7 +3,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync }
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { CheckpointsError } from '../../src/core/errors';
-import type { RestoreResult } from '../../src/core/model';
+import type { Checkpoint, RestoreResult } from '../../src/core/model';
 import { storeFailure } from '../../src/git/file-failure';
 import { makeFolder } from '../../src/git/folders';
 import { openWorkspace } from '../../src/git/open';
@@ -47,6 +47,27 @@ describe('a path that may not be changed', () => {
     expect(contents(box, ['a', 'ro/f', 'z', 'ro/new'])).toEqual(['1', '2', '1', 'made since']);
     const later = await asNobody(box, ['create', 'later']);
     expect(later.output).toMatchObject([null, { name: 'later' }]);
+  });
+
+  it('nor read is in the next checkpoint as it was, whoever captured it first', async () => {
+    const box = sandbox();
+    box.write('a', '1');
+    box.write('tracked/f', 'f');
+    box.git('add', '-A');
+    box.git('commit', '-qm', 'one');
+    // Too little for the scanner's index to have it at once.
+    box.write('closed/new', 'new');
+    await asNobody(box, ['create', 'one']);
+    box.write('a', '2');
+    for (const folder of ['closed', 'tracked']) chmodSync(join(box.root, folder), 0);
+    const { output } = await asNobody(box, ['create', 'two']);
+    for (const folder of ['closed', 'tracked']) chmodSync(join(box.root, folder), 0o755);
+    const [, { files }] = output as [unknown, Checkpoint];
+    expect([files.paths, files.deleted]).toEqual([['a'], 0]);
+    expect(files.partial).toContainEqual({ path: 'closed/new', reason: 'EACCES' });
+    const later = await asNobody(box, ['create', 'three']);
+    expect((later.output as [unknown, Checkpoint])[1].files).toMatchObject({ paths: [], partial: [] });
+    expect(contents(box, ['closed/new', 'tracked/f'])).toEqual(['new', 'f']);
   });
 
   it('among many files, which are moved aside first', async () => {
