@@ -3,8 +3,18 @@ import type { TaskState, TaskStatus } from '../core/model';
 import { firstLine } from './labels';
 import { pickRoot } from './picker';
 import type { Services } from './services';
-import { addItem, hasLines, listNames, replaceItem, statusNames, textNames, type ListField } from './task-model';
+import {
+  addItem,
+  hasLines,
+  listNames,
+  replaceItem,
+  statusNames,
+  taskText,
+  textNames,
+  type ListField,
+} from './task-model';
 import { changeTask, saveTask } from './task-save';
+import { saveName } from './task-history';
 import { isTaskNode, type TaskNode } from './task-view';
 import { editText } from './text-fields';
 
@@ -118,6 +128,23 @@ export const openHandoff = async (services: Services): Promise<void> => {
     // Not exported (a setting): the same page all the same.
     await services.pages.show('Handoff', await root.task.handoff());
   }
+};
+
+/** An earlier save beside the task as it is; both are read only, for the state is changed in its own view. */
+export const compareTask = async ({ pages }: Services, node: unknown): Promise<void> => {
+  if (!isTaskNode(node) || node.type !== 'taskSave') return;
+  const { root, save: snapshot } = node;
+  const { task } = await root.api.resolve(snapshot.id);
+  const name = saveName(snapshot);
+  const [then, now] = [taskText(task), taskText(await root.task.read())];
+  if (then === now) return void vscode.window.showInformationMessage(`The task is as it was at “${name}”.`);
+  await vscode.commands.executeCommand(
+    'vscode.diff',
+    pages.put(`Task at ${name}`, then),
+    pages.put('Task Now', now),
+    `${name} ↔ Task Now`,
+    { preview: true },
+  );
 };
 
 /** Exactly the state of an earlier save; what is there now is in a checkpoint of its own. */

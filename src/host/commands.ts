@@ -18,6 +18,7 @@ import { targetOf } from './picker';
 import { restoreRows, selectedPaths } from './restore-rows';
 import { search } from './search';
 import type { Services } from './services';
+import { isTaskNode } from './task-view';
 import type { TimelineView } from './timeline-view';
 import { isTreeNode } from './tree-nodes';
 import { requireTrust } from './trust';
@@ -73,7 +74,8 @@ const table = ({ services, timeline, setViewAsTree }: CommandOptions): Record<Ow
   [commands.search]: () => search(services),
   [commands.openTimeline]: () => timeline.openEditor(),
   [commands.revealInTimeline]: async (target) => {
-    const found = await targetOf(services.workspaces, target, 'Show in Timeline');
+    const at = isTaskNode(target) && target.type === 'taskSave' ? target.save.id : target;
+    const found = await targetOf(services.workspaces, at, 'Show in Timeline');
     if (found !== undefined) timeline.reveal(found.root.api.root, found.checkpoint.id);
   },
   [commands.showStatistics]: () => store.showStatistics(services),
@@ -99,6 +101,7 @@ const table = ({ services, timeline, setViewAsTree }: CommandOptions): Record<Ow
   [commands.editTaskRow]: (node) => task.editTaskRow(services, node),
   [commands.addTaskItem]: (node) => task.addTaskItem(services, node),
   [commands.removeTaskItem]: (node) => task.removeTaskItem(services, node),
+  [commands.compareTask]: (node) => task.compareTask(services, node),
   [commands.restoreTask]: (node) => task.restoreTask(services, node),
   [commands.openHandoff]: () => task.openHandoff(services),
   [commands.installPlugin]: () => services.plugin.install(),

@@ -90,7 +90,11 @@ export const compose = (context: vscode.ExtensionContext): Host => {
     tree.setOptions({ asTree: on });
   };
   void vscode.commands.executeCommand('setContext', contextKeys.viewAsTree, asTree);
-  const timer = setInterval(() => treeView.visible && void tree.redraw(), redrawEvery);
+  const taskView = new TaskView(workspaces, failed, log);
+  const timer = setInterval(() => {
+    if (treeView.visible) void tree.redraw();
+    void taskView.redraw().catch(failed);
+  }, redrawEvery);
   const keep = (work: () => Promise<unknown>) => () =>
     void work().catch((error: unknown) => log.error(asCheckpointsError(error)));
 
@@ -105,7 +109,7 @@ export const compose = (context: vscode.ExtensionContext): Host => {
     plugin,
     timeline,
     new StatusBar(workspaces, backup, log),
-    new TaskView(workspaces, failed, log),
+    taskView,
     watch,
     states,
     backup,

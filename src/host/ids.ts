@@ -66,6 +66,7 @@ export const commands = {
   editTaskRow: 'opencodeCheckpoints.editTaskRow',
   addTaskItem: 'opencodeCheckpoints.addTaskItem',
   removeTaskItem: 'opencodeCheckpoints.removeTaskItem',
+  compareTask: 'opencodeCheckpoints.compareTask',
   restoreTask: 'opencodeCheckpoints.restoreTask',
   openHandoff: 'opencodeCheckpoints.openHandoff',
   installPlugin: 'opencodeCheckpoints.installPlugin',
@@ -100,6 +101,7 @@ export const ofRows: ReadonlySet<string> = new Set<CommandId>([
   ...[commands.openSession, commands.firstVersions, commands.clearSession, commands.export],
   ...[commands.openChanges, commands.openFile],
   ...[commands.editTaskRow, commands.addTaskItem, commands.removeTaskItem, commands.restoreTask],
+  commands.compareTask,
 ]);
 
 export const contextKeys = {

@@ -26,12 +26,19 @@ export class Pages implements vscode.TextDocumentContentProvider, vscode.Disposa
 
   /** The same title is the same page: it is brought up to date. */
   readonly show: ShowPage = async (title, content) => {
+    await vscode.window.showTextDocument(await vscode.workspace.openTextDocument(this.put(title, content)), {
+      preview: true,
+    });
+  };
+
+  /** For whoever shows it in a way of their own, beside another page for instance. */
+  put(title: string, content: string): vscode.Uri {
     const name = title.replaceAll('/', '\u2215');
     const uri = vscode.Uri.from({ scheme: pageScheme, path: `/${name}.md` });
     this.contents.set(uri.toString(), content);
     this.changed.fire(uri);
-    await vscode.window.showTextDocument(await vscode.workspace.openTextDocument(uri), { preview: true });
-  };
+    return uri;
+  }
 
   provideTextDocumentContent(uri: vscode.Uri): string {
     return this.contents.get(uri.toString()) ?? gone;

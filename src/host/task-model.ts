@@ -15,12 +15,27 @@ export type ListField = 'currentPlan' | 'nextSteps' | 'completedSteps' | 'blocke
 export const textNames: Record<TextField, string> = { title: 'Title', objective: 'Objective', summary: 'Summary' };
 
 export const listNames: Record<ListField, string> = {
-  currentPlan: 'Plan',
+  currentPlan: 'Current Plan',
   nextSteps: 'Next Steps',
-  completedSteps: 'Done',
+  completedSteps: 'Completed',
   blockers: 'Blockers',
   filesTouched: 'Files Touched',
   notes: 'Notes',
+};
+
+/** A state as a page to compare with another one: what is empty takes no room, so that only what changed is marked. */
+export const taskText = (task: TaskState | null): string => {
+  const lines = (field: ListField): string[] =>
+    (task?.[field] ?? []).map((text) => `- ${text.replaceAll('\n', '\n  ')}`);
+  const part = (title: string, body: readonly string[]): string[] =>
+    body.length === 0 ? [] : ['', `## ${title}`, '', ...body];
+  return [
+    `# ${task?.title ?? 'Untitled Task'}`,
+    ...part('Status', task?.status === undefined ? [] : [statusNames[task.status]]),
+    ...(['objective', 'summary'] as const).flatMap((field) => part(textNames[field], task?.[field]?.split('\n') ?? [])),
+    ...(Object.keys(listNames) as ListField[]).flatMap((field) => part(listNames[field], lines(field))),
+    '',
+  ].join('\n');
 };
 
 /** What is open and what is done: these have ticks. */

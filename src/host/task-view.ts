@@ -3,8 +3,8 @@ import type { TaskState, TaskStatus } from '../core/model';
 import type { TaskSnapshot } from '../core/task-service';
 import { commands, views } from './ids';
 import { firstLine } from './labels';
-import { fullTime, relativeTime } from './relative-time';
 import type { Root } from './root';
+import { saveDescription, saveLabel, saveTooltip } from './task-history';
 import { TaskLook } from './task-look';
 import { isStep, listNames, statusNames, textNames, tickItem, type ListField, type TextField } from './task-model';
 import { changeTask } from './task-save';
@@ -53,12 +53,14 @@ const historyLimit = 50;
 
 /** The live task state: what the agent is on, what is next, what is done. Edits are saved at once, each with a checkpoint. */
 export class TaskView implements vscode.TreeDataProvider<TaskNode>, vscode.Disposable {
-  private readonly changed = new vscode.EventEmitter<undefined>();
+  private readonly changed = new vscode.EventEmitter<TaskNode | undefined>();
   readonly onDidChangeTreeData = this.changed.event;
   private readonly view: vscode.TreeView<TaskNode>;
   private readonly subscriptions: vscode.Disposable[];
   private readonly look = new TaskLook(() => this.shown());
   private watchers: vscode.Disposable[] = [];
+  /** The rows of the history that were asked for what is below them, and how old that read then. */
+  private readonly histories = new Map<TaskNode, string>();
 
   constructor(
     private readonly workspaces: Workspaces,
@@ -76,7 +78,22 @@ export class TaskView implements vscode.TreeDataProvider<TaskNode>, vscode.Dispo
   }
 
   refresh(): void {
+    this.histories.clear();
     this.changed.fire(undefined);
+  }
+
+  /** Ages grow by themselves: where they read differently by now, the history alone is drawn anew. */
+  async redraw(): Promise<void> {
+    if (!this.view.visible) return;
+    for (const [node, shown] of this.histories) if ((await this.ages(node)) !== shown) this.changed.fire(node);
+  }
+
+  private async ages(node: TaskNode): Promise<string> {
+    return (await this.saves(node.root)).map((save) => `${saveLabel(save)} ${saveDescription(save)}`).join('\n');
+  }
+
+  private async saves(root: Root): Promise<TaskSnapshot[]> {
+    return (await root.task.history(root.api)).slice(0, historyLimit);
   }
 
   /** Every checkpoint is a change of the store, and few are one of the task: rows that are drawn anew lose a click on its way. */
@@ -107,8 +124,8 @@ export class TaskView implements vscode.TreeDataProvider<TaskNode>, vscode.Dispo
           done: node.done?.includes(text),
         }));
       if (node.type === 'taskHistory') {
-        const saves = await node.root.task.history(node.root.api);
-        return saves.slice(0, historyLimit).map((save) => ({ type: 'taskSave', root: node.root, save }));
+        this.histories.set(node, await this.ages(node));
+        return (await this.saves(node.root)).map((save) => ({ type: 'taskSave', root: node.root, save }));
       }
       return [];
     } catch (error) {
@@ -286,18 +303,12 @@ const taskItem = (node: TaskNode): vscode.TreeItem => {
       return item;
     }
     case 'taskSave': {
-      const { name, status, title, savedAt } = node.save;
-      const when = relativeTime(savedAt, Date.now(), vscode.env.language);
-      // The number in an automatic name tells a person less than the time.
-      const named = !/^auto-\d+$/.test(name);
-      const item = new vscode.TreeItem(named ? name : when, None);
-      item.description = [status === null ? '' : statusNames[status], named ? when : '']
-        .filter((part) => part !== '')
-        .join(' · ');
+      const { status } = node.save;
+      const item = new vscode.TreeItem(saveLabel(node.save), None);
+      item.description = saveDescription(node.save);
       item.iconPath = status === null ? icon('circle-outline') : icon(statusIcons[status], statusColors[status]);
-      item.tooltip = [title ?? '', name, fullTime(savedAt, vscode.env.language)]
-        .filter((part) => part !== '')
-        .join('\n');
+      item.tooltip = saveTooltip(node.save);
+      item.command = { command: commands.compareTask, title: 'Compare', arguments: [node] };
       return item;
     }
   }

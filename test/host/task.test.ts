@@ -103,6 +103,31 @@ describe('task', () => {
     assert.equal((await task()).summary, undefined);
   });
 
+  it('shows what is different since an earlier save', async () => {
+    await root.task.save(root.api, { nextSteps: ['First', 'Second'] }, { name: 'half way' });
+    const [save] = await root.task.history(root.api);
+    assert.ok(save);
+    const node: TaskNode = { type: 'taskSave', root, save };
+    const asked = await answering([], () => run(commands.compareTask, node));
+    assert.equal(asked[0]?.message, 'The task is as it was at “half way”.');
+    await root.task.save(root.api, { status: 'done', nextSteps: ['Second'], completedSteps: ['First'] });
+    await run(commands.compareTask, node);
+    const { input, label } = (await eventually(
+      () => vscode.window.tabGroups.activeTabGroup.activeTab,
+      (tab) => tab?.input instanceof vscode.TabInputTextDiff,
+      'no diff',
+    )) as vscode.Tab;
+    assert.equal(label, 'half way ↔ Task Now');
+    assert.ok(input instanceof vscode.TabInputTextDiff);
+    const texts = await Promise.all(
+      [input.original, input.modified].map(async (uri) => (await vscode.workspace.openTextDocument(uri)).getText()),
+    );
+    assert.match(texts[0] ?? '', /## Next Steps\n\n- First\n- Second\n$/);
+    assert.match(texts[1] ?? '', /## Status\n\nDone\n/);
+    assert.match(texts[1] ?? '', /## Completed\n\n- First\n$/);
+    await closeEditors();
+  });
+
   it('opens the handoff page', async () => {
     assert.match(read('.opencode/state/handoff.md'), /Add discounts/);
     await run(commands.openHandoff);

@@ -80,6 +80,17 @@ describe('package.json and the code', () => {
     expect(buttons.filter(({ when = '' }) => /list\w+Selection/.test(when))).toEqual([]);
   });
 
+  it('have in the menu of a row what its buttons do: a keyboard reaches no button', () => {
+    const ofRow = manifest.contributes.menus['view/item/context'] ?? [];
+    const plain = (when = ''): string => when.replace(/ && !listMultiSelection$/, '');
+    const inMenus = ofRow.filter(({ group = '' }) => !group.startsWith('inline'));
+    const buttons = ofRow.filter(({ group = '' }) => group.startsWith('inline'));
+    const alone = buttons.filter(
+      ({ command, when }) => !inMenus.some((entry) => entry.command === command && plain(entry.when) === plain(when)),
+    );
+    expect(alone).toEqual([]);
+  });
+
   it('compare two rows of a kind that stands for a checkpoint', () => {
     const compare = manifest.contributes.menus['view/item/context']?.find(
       ({ command }) => command === commands.compareSelected,
