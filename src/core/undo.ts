@@ -1,4 +1,4 @@
-import type { Checkpoint, CheckpointId } from './model';
+import type { Checkpoint, CheckpointId, RestoreRecord } from './model';
 
 /** What undo and redo have to know of a safety checkpoint. */
 export type SafetyPoint = Pick<Checkpoint, 'id' | 'restore'>;
@@ -21,7 +21,8 @@ export function undoStacks<T extends SafetyPoint>(points: readonly T[]): { undo:
       case 'restore':
       case 'revert-turn':
         undo.push(point);
-        redo.length = 0;
+        // It is undone like any other, so that who restores and undoes gets what was there; but it took nothing from what can be redone.
+        if (changedAnything(record)) redo.length = 0;
         break;
       case 'undo':
         pop(undo, record.target);
@@ -35,6 +36,9 @@ export function undoStacks<T extends SafetyPoint>(points: readonly T[]): { undo:
   }
   return { undo: undo.at(-1) ?? null, redo: redo.at(-1) ?? null };
 }
+
+const changedAnything = ({ restored, deleted, scope, folders }: RestoreRecord): boolean =>
+  restored + deleted > 0 || scope.includes('task') || (folders ?? []).length > 0;
 
 /** Takes the target off, with whatever lies above it. A target that is not there was deleted: the rest of the stack is still good. */
 function pop<T extends SafetyPoint>(stack: T[], target: CheckpointId | null): void {

@@ -25,6 +25,19 @@ describe('undo and redo', () => {
     expect(undoStacks([first, second, undone, undoneToo, redone, other])).toEqual({ undo: other, redo: null });
   });
 
+  it('can still redo after a restore that found nothing to change', () => {
+    const first = point('restore');
+    const undone = point('undo', first);
+    const idle = point('restore', null, { restored: 0, touched: [] });
+    expect(undoStacks([first, undone, idle])).toEqual({ undo: idle, redo: undone });
+    const idleUndone = point('undo', idle, { restored: 0, touched: [] });
+    expect(undoStacks([first, undone, idle, idleUndone])).toEqual({ undo: null, redo: idleUndone });
+    const idleRedone = point('redo', idleUndone, { restored: 0, touched: [] });
+    expect(undoStacks([first, undone, idle, idleUndone, idleRedone])).toEqual({ undo: idleRedone, redo: undone });
+    for (const more of [{ deleted: 1 }, { folders: ['empty'] }, { scope: ['task'] as const }])
+      expect(undoStacks([first, undone, point('restore', null, { restored: 0, ...more })]).redo).toBeNull();
+  });
+
   it('pass over restores that changed no files and no task', () => {
     const first = point('restore');
     const rolledBack = records.next('restore');
