@@ -125,7 +125,8 @@ describe('task', () => {
     assert.match(texts[0] ?? '', /## Next Steps\n\n- First\n- Second\n$/);
     assert.match(texts[1] ?? '', /## Status\n\nDone\n/);
     assert.match(texts[1] ?? '', /## Completed\n\n- First\n$/);
-    await closeEditors();
+    // The next one asks for no folder.
+    await showFile('README.md');
   });
 
   it('opens the handoff page', async () => {
