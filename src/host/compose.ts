@@ -1,6 +1,7 @@
 import { realpath } from 'node:fs/promises';
 import * as vscode from 'vscode';
 import { offerOldData } from './actions-import';
+import { automaticOff } from './automatic';
 import { Backup } from './backup';
 import { BackupWarning } from './backup-warning';
 import { registerCommands, updateUndoContext } from './commands';
@@ -75,6 +76,7 @@ export const compose = (context: vscode.ExtensionContext): Host => {
   const configWarning = new ConfigWarning(workspaces, log);
   const handOn = async (): Promise<void> => {
     await Promise.all(workspaces.current.map(writeSettings));
+    void vscode.commands.executeCommand('setContext', contextKeys.automaticOff, automaticOff(workspaces.current));
     // Not awaited: the message stays until somebody reads it.
     void configWarning.look().catch(failed);
   };

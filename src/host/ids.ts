@@ -113,6 +113,8 @@ export const contextKeys = {
   planning: 'opencodeCheckpoints.planning',
   gutter: 'opencodeCheckpoints.gutterOn',
   plugin: 'opencodeCheckpoints.plugin',
+  /** Whether no checkpoint comes by itself. */
+  automaticOff: 'opencodeCheckpoints.automaticOff',
   /** `missing` while neither a program nor a server of OpenCode is known. */
   opencode: 'opencodeCheckpoints.opencode',
 } as const;

@@ -1,9 +1,10 @@
 import * as vscode from 'vscode';
 import { lossInWords } from '../core/lost';
 import type { Checkpoint } from '../core/model';
+import { automaticOff } from './automatic';
 import type { Backup } from './backup';
 import { isTrouble, statusLine } from './backup-text';
-import { commands, views } from './ids';
+import { commands, section, settings, views } from './ids';
 import { counts, countsInWords, firstLine } from './labels';
 import { explain } from './notifications';
 import { appendPlain } from './plain-text';
@@ -108,6 +109,8 @@ export class StatusBar implements vscode.Disposable {
       const when = relativeTime(newest.createdAt, Date.now(), vscode.env.language);
       appendPlain(tooltip, `\n${when}, ${countsInWords(newest.files)}`);
       if (partial) appendPlain(tooltip, '\nNot whole: some files could not be read.');
+      // Whoever has forgotten it relies on points that do not come.
+      if (automaticOff(this.workspaces.current)) addOff(tooltip);
       for (const text of [...missing, ...this.lost]) appendPlain(tooltip, `\n${text}`);
       this.addBackup(tooltip);
       if (this.lost.length > 0) this.addDoctor(tooltip);
@@ -125,7 +128,7 @@ export class StatusBar implements vscode.Disposable {
 
   private addDoctor(tooltip: vscode.MarkdownString): void {
     tooltip.appendMarkdown(`\n\n[Run Doctor](command:${commands.doctor})`);
-    tooltip.isTrusted = { enabledCommands: [commands.doctor, commands.showBackupStatus] };
+    trustCommands(tooltip);
   }
 
   private addBackup(tooltip: vscode.MarkdownString): void {
@@ -134,6 +137,19 @@ export class StatusBar implements vscode.Disposable {
     if (status === null || line === null) return;
     appendPlain(tooltip.appendMarkdown(`\n\n$(${isTrouble(status) ? 'warning' : 'cloud-upload'}) `), line);
     tooltip.appendMarkdown(` [Show](command:${commands.showBackupStatus})`);
-    tooltip.isTrusted = { enabledCommands: [commands.showBackupStatus] };
+    trustCommands(tooltip);
   }
 }
+
+const openSettings = 'workbench.action.openSettings';
+
+const trustCommands = (tooltip: vscode.MarkdownString): void => {
+  tooltip.isTrusted = { enabledCommands: [commands.doctor, commands.showBackupStatus, openSettings] };
+};
+
+const addOff = (tooltip: vscode.MarkdownString): void => {
+  const setting = encodeURIComponent(JSON.stringify([`${section}.${settings.automatic}`]));
+  tooltip.appendMarkdown('\n\nAutomatic checkpoints are off: only those that somebody asks for are made. ');
+  tooltip.appendMarkdown(`[Change](command:${openSettings}?${setting})`);
+  trustCommands(tooltip);
+};
