@@ -93,10 +93,11 @@ export const compose = (context: vscode.ExtensionContext): Host => {
   };
   void vscode.commands.executeCommand('setContext', contextKeys.viewAsTree, asTree);
   const taskView = new TaskView(workspaces, failed, log);
-  const timer = setInterval(() => {
+  const redraw = (): void => {
     if (treeView.visible) void tree.redraw();
     void taskView.redraw().catch(failed);
-  }, redrawEvery);
+  };
+  const timer = setInterval(redraw, redrawEvery);
   const keep = (work: () => Promise<unknown>) => () =>
     void work().catch((error: unknown) => log.error(asCheckpointsError(error)));
 
@@ -112,6 +113,9 @@ export const compose = (context: vscode.ExtensionContext): Host => {
     timeline,
     new StatusBar(workspaces, backup, log),
     taskView,
+    // What was hidden has grown older meanwhile.
+    treeView.onDidChangeVisibility(redraw),
+    taskView.onDidChangeVisibility(redraw),
     watch,
     states,
     backup,

@@ -55,6 +55,7 @@ const historyLimit = 50;
 export class TaskView implements vscode.TreeDataProvider<TaskNode>, vscode.Disposable {
   private readonly changed = new vscode.EventEmitter<TaskNode | undefined>();
   readonly onDidChangeTreeData = this.changed.event;
+  readonly onDidChangeVisibility: vscode.TreeView<TaskNode>['onDidChangeVisibility'];
   private readonly view: vscode.TreeView<TaskNode>;
   private readonly subscriptions: vscode.Disposable[];
   private readonly look = new TaskLook(() => this.shown());
@@ -68,6 +69,7 @@ export class TaskView implements vscode.TreeDataProvider<TaskNode>, vscode.Dispo
     private readonly log: vscode.LogOutputChannel,
   ) {
     this.view = vscode.window.createTreeView(views.task, { treeDataProvider: this, manageCheckboxStateManually: true });
+    this.onDidChangeVisibility = this.view.onDidChangeVisibility;
     this.subscriptions = [
       this.view,
       this.changed,

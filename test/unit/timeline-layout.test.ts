@@ -3,7 +3,7 @@ import type { Trigger } from '../../src/core/model';
 import type { TimelineRow, TimelineSession } from '../../src/protocol/timeline';
 import { toRow, toSessions } from '../../src/protocol/rows';
 import { dayOf } from '../../webview/timeline/model/dates';
-import { layout, sessionTones, statusChanges, type Layout } from '../../webview/timeline/model/layout';
+import { layout, sessionTones, sharing, statusChanges, type Layout } from '../../webview/timeline/model/layout';
 import { many } from '../e2e/timeline/fixtures';
 
 let serial = 0;
@@ -251,5 +251,36 @@ describe('tones', () => {
       ['b', 0],
       ['a', 1],
     ]);
+  });
+});
+
+describe('a lane of several sessions', () => {
+  const three = () =>
+    lay([
+      ...rows(
+        ['a', 'turn'],
+        ['b', 'turn'],
+        ['c', 'turn'],
+        ['c', 'idle'],
+        ['b', 'idle'],
+        ['a', 'idle'],
+        ['c', 'manual'],
+      ),
+    ]);
+  const said = (shown: Layout, drawn: number): string[] =>
+    shown.items.flatMap((item) =>
+      item.kind === 'point' && sharing(shown, drawn).has(item.key) ? [item.row.title] : [],
+    );
+
+  it('has each of its points say whose it is, where that is not the session above', () => {
+    const shown = three();
+    expect(shown.columns).toBe(3);
+    expect(said(shown, 2)).toEqual(['turn 0', 'turn 1', 'idle 5']);
+    expect(said(shown, 1)).toEqual(['turn 0', 'turn 1', 'turn 2', 'idle 4', 'idle 5', 'manual 6']);
+  });
+
+  it('is none while there is room for all', () => {
+    expect(said(three(), 3)).toEqual([]);
+    expect(said(three(), 10)).toEqual([]);
   });
 });

@@ -220,6 +220,22 @@ function placeLanes(
   return { lines: placed.lines, columns: placed.columns };
 }
 
+/**
+ * The items whose session has to be said: with more lanes than are drawn the last one is shared, and there neither place nor colour tells whose a point
+ * is. Where the session is that of the item above in it, it was said there.
+ */
+export function sharing({ items, columns }: Layout, drawn: number): ReadonlySet<string> {
+  const keys = new Set<string>();
+  if (columns <= drawn) return keys;
+  let above: LaneItem | undefined;
+  for (const item of items) {
+    if (item.kind === 'day' || item.column < drawn - 1) continue;
+    if (above?.session !== item.session) keys.add(item.key);
+    above = item;
+  }
+  return keys;
+}
+
 /** Where the task's status became another one, told from all rows, newest first; fetched ones have a task of their own. */
 export function statusChanges(rows: readonly TimelineRow[]): Map<string, StatusChange> {
   const changes = new Map<string, StatusChange>();

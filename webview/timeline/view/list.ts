@@ -4,7 +4,7 @@ import { guard } from 'lit/directives/guard.js';
 import { repeat } from 'lit/directives/repeat.js';
 import { dayOf, type TimeFormat } from '../model/dates';
 import { keyIntent, type Intent } from '../model/keys';
-import type { DayItem, LaneItem, Layout, PointItem } from '../model/layout';
+import { sharing, type DayItem, type LaneItem, type Layout, type PointItem } from '../model/layout';
 import type { TimelineStore } from '../model/store';
 import { pageStep, scrollToReveal, visibleSlice, type Viewport } from '../model/virtual';
 import { drawLanes, geometry } from './lane-drawing';
@@ -97,6 +97,7 @@ export class TimelineList extends LitElement {
       selected: store.selected?.key ?? null,
       marks,
       fresh: store.fresh,
+      sharing: this.sharingIn(layout, g.columns),
       onInline: this.onInline,
     };
     const active = selected === null ? -1 : (layout.where.get(selected) ?? -1);
@@ -123,8 +124,17 @@ export class TimelineList extends LitElement {
               layout.items.slice(start, end),
               (item) => item.key,
               (item) =>
-                guard([item, context.data, dayOf(context.now), item.key === context.selected, marks, store.fresh], () =>
-                  rowTemplate(item, context),
+                guard(
+                  [
+                    item,
+                    context.data,
+                    dayOf(context.now),
+                    item.key === context.selected,
+                    marks,
+                    store.fresh,
+                    context.sharing,
+                  ],
+                  () => rowTemplate(item, context),
                 ),
             )}
             <svg
@@ -140,6 +150,14 @@ export class TimelineList extends LitElement {
         </div>
       </div>
       ${sticky ? html`<div class="sticky">${dayRow(sticky, context)}</div>` : nothing}`;
+  }
+
+  private shared?: { layout: Layout; columns: number; keys: ReadonlySet<string> };
+
+  private sharingIn(layout: Layout, columns: number): ReadonlySet<string> {
+    if (this.shared?.layout !== layout || this.shared.columns !== columns)
+      this.shared = { layout, columns, keys: sharing(layout, columns) };
+    return this.shared.keys;
   }
 
   protected override updated(): void {

@@ -25,6 +25,8 @@ export interface RowContext {
   marks: readonly string[];
   /** Came in just now: shown by a short glow. */
   fresh: ReadonlySet<string>;
+  /** Rows in a lane of several sessions: these say whose they are. */
+  sharing: ReadonlySet<string>;
   onInline: (event: Event, key: string, what: 'restore' | 'compare') => void;
 }
 
@@ -157,9 +159,9 @@ function pointRow(item: PointItem, context: RowContext): TemplateResult {
   </div>`;
 }
 
-/** The session's name at its newest point, in its lane's colour. */
-function headLabel(item: LaneItem, { data }: RowContext): TemplateResult | typeof nothing {
-  if (!item.head || item.session === null) return nothing;
+/** The session's name at its newest point, and wherever its lane is that of others, too, in its colour. */
+function headLabel(item: LaneItem, { data, sharing }: RowContext): TemplateResult | typeof nothing {
+  if (item.session === null || !(item.head || sharing.has(item.key))) return nothing;
   const session = data.sessions.get(item.session);
   return html`<span
     aria-hidden="true"
