@@ -3,14 +3,15 @@ import type { Agreed } from '../core/agreed';
 import type { RestoreOptions } from '../core/api';
 import { CheckpointsError } from '../core/errors';
 import type { Checkpoint, CheckpointId, PathReason, RestoreResult } from '../core/model';
+import { shorten } from '../core/text';
 import { forkTitle } from '../core/titles';
 import { compareWithWorking } from './diff';
 import { commands } from './ids';
-import { plural } from './labels';
+import { firstLine, plural } from './labels';
 import { showError } from './notifications';
 import type { ShowPage } from './pages';
 import { withCancel, withPatience } from './progress';
-import { resultText, type Done } from './restore-text';
+import { resultText, stillWorking, type Done } from './restore-text';
 import type { Root } from './root';
 import { listed } from './unsaved';
 
@@ -107,7 +108,7 @@ const permission = async (
     const answer = again
       ? stopFirst
       : await vscode.window.showWarningMessage(
-          here ? 'The agent is still working in this session.' : 'An agent is still working in this folder.',
+          stillWorking(here, sessions.length, await titlesOf(root, sessions)),
           { modal: true, detail: 'Stop it first, or it may change the files again while they are restored.' },
           stopFirst,
           'Restore Anyway',
@@ -132,6 +133,14 @@ const changedSince = (error: unknown): { paths: string[]; deleted: string[]; agr
 const atWork = ({ details }: CheckpointsError): string[] => {
   const { session, sessions = [session] } = details ?? {};
   return Array.isArray(sessions) ? sessions.map(String) : [];
+};
+
+/** A session that made no checkpoint yet is not known by a title. */
+const titlesOf = async (root: Root, sessions: readonly string[]): Promise<string[]> => {
+  const newest = await Promise.all(sessions.map((session) => root.api.list({ session, limit: 1 })));
+  return newest.flatMap(([point]) =>
+    point?.session?.title ? [`“${shorten(firstLine(point.session.title), 60)}”`] : [],
+  );
 };
 
 const stopFirst = 'Stop the Agent and Restore';

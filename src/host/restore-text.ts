@@ -160,3 +160,11 @@ export const recoveredText = ({ outcome, restored, deleted, kept }: RecoveryRepo
   ];
   return `A restore had been cut off, and is finished now: ${parts.filter((part) => part !== '').join(', ')}.`;
 };
+
+/** `here`: among those at work is the session that goes back. `titles`: of those whose title is known. */
+export const stillWorking = (here: boolean, count: number, titles: readonly string[]): string => {
+  if (here && count === 1) return 'The agent is still working in this session.';
+  const who = titles.length === 0 ? '' : `: ${titles.join(', ')}`;
+  if (count < 2) return `An agent is still working in this folder${who}.`;
+  return `${number(count)} agents are still working in this folder${who}.`;
+};

@@ -27,6 +27,8 @@ export interface SessionGroup {
   id: string | null;
   title: string | null;
   latest: string;
+  /** When its newest turn began. */
+  prompted: string;
   count: number;
   /** Pinned and named ones. */
   kept: Checkpoint[];
@@ -116,12 +118,14 @@ export const groupBySession = (
     // OpenCode 1 does not say what a fork was forked from; the restore that made it does.
     const parent = session?.parent ?? (session?.forkedFrom ? sessionAt.get(session.forkedFrom) : undefined);
     if (id !== null && typeof parent === 'string' && parent !== id) parents.set(id, parent);
+    const latest = points[0]?.createdAt ?? new Date(session?.begun ?? 0).toISOString();
     groups.set(id, {
       kind: 'session',
       key: id ?? '-',
       id,
       title: session?.title ?? null,
-      latest: points[0]?.createdAt ?? new Date(session?.begun ?? 0).toISOString(),
+      latest,
+      prompted: points.find(({ trigger }) => trigger === 'turn')?.createdAt ?? points.at(-1)?.createdAt ?? latest,
       count: points.length,
       kept: points.filter(isKept),
       items: sessionItems(points, ends),
@@ -140,8 +144,17 @@ const nestForks = (groups: Map<string | null, SessionGroup>, parents: Map<string
       parent.forks.push(group);
     else top.push(group);
   }
-  for (const { forks } of groups.values()) forks.sort((a, b) => (a.latest < b.latest ? 1 : -1));
-  return top;
+  for (const { forks } of groups.values()) forks.sort((a, b) => (a.latest < b.latest ? 1 : -1)).sort(atWorkFirst);
+  return top.sort(atWorkFirst);
+};
+
+/**
+ * Agents that work side by side make points in turns: by their newest, their rows would change places under the mouse all the time. What they were
+ * asked last stays where it is.
+ */
+const atWorkFirst = (a: SessionGroup, b: SessionGroup): number => {
+  if (a.state !== 'busy' || b.state !== 'busy') return Number(b.state === 'busy') - Number(a.state === 'busy');
+  return a.prompted === b.prompted ? 0 : a.prompted < b.prompted ? 1 : -1;
 };
 
 /** Records are data from disk: two sessions that name each other as parent must not make both vanish. */

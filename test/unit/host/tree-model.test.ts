@@ -27,6 +27,27 @@ describe('groupBySession', () => {
     expect(groupBySession([])).toEqual([]);
   });
 
+  it('keeps agents that work side by side in their places, whoever made the newest point', () => {
+    const at = (second: number): Pick<Checkpoint, 'createdAt'> => ({
+      createdAt: new Date(Date.UTC(2026, 2, 1, 12, 0, second)).toISOString(),
+    });
+    const prompts = [
+      inSession('c', 's3', 1, { trigger: 'idle', ...at(3) }),
+      inSession('b', 's2', 1, { trigger: 'turn', ...at(2) }),
+      inSession('a', 's1', 1, { trigger: 'turn', ...at(1) }),
+    ];
+    const tool = (id: string, session: string, second: number): Checkpoint =>
+      inSession(id, session, 1, { trigger: 'tool', ...at(second) });
+    const busy = ['s1', 's2'].map((id) => ({ id, state: 'busy' as const }));
+    const order = (newest: Checkpoint[], known = busy): Array<string | null> =>
+      groupBySession([...newest, ...prompts], known).map(({ id }) => id);
+    expect(order([tool('d', 's1', 4)])).toEqual(['s2', 's1', 's3']);
+    expect(order([tool('e', 's2', 5), tool('d', 's1', 4)])).toEqual(['s2', 's1', 's3']);
+    expect(order([tool('f', 's1', 6), tool('e', 's2', 5), tool('d', 's1', 4)])).toEqual(['s2', 's1', 's3']);
+    // At rest the newest is first again.
+    expect(order([tool('d', 's1', 4)], [])).toEqual(['s1', 's3', 's2']);
+  });
+
   it('puts points of one turn together, in the order of time, newest first', () => {
     const groups = groupBySession([
       inSession('f', 's1', 2),

@@ -20,6 +20,7 @@ import {
   nothingText,
   planText,
   resultText,
+  stillWorking,
   tickedText,
 } from '../../../src/host/restore-text';
 import { triggers } from '../../../src/core/model';
@@ -255,5 +256,17 @@ describe('the result of a restore', () => {
     expect(resultText('Restored', result({ restored: ['a'], serverSilent: true }))).toMatch(
       /^Restored: 1 file written\. OpenCode runs, but did not answer/,
     );
+  });
+});
+
+describe('who is at work where files shall go back', () => {
+  it.each([
+    [true, 1, ['“A”'], 'The agent is still working in this session.'],
+    [false, 1, ['“A”'], 'An agent is still working in this folder: “A”.'],
+    [false, 1, [], 'An agent is still working in this folder.'],
+    [true, 2, ['“A”', '“B”'], '2 agents are still working in this folder: “A”, “B”.'],
+    [false, 3, ['“A”'], '3 agents are still working in this folder: “A”.'],
+  ])('%s, %d, %j', (here, count, titles, expected) => {
+    expect(stillWorking(here, count, titles)).toBe(expected);
   });
 });
