@@ -1,3 +1,4 @@
+import { names } from './attribution';
 import type { Checkpoint, CheckpointId } from './model';
 import { turnKey } from './turns';
 
@@ -13,6 +14,8 @@ export interface TurnEnd {
   atOnce: boolean;
   /** Made in between, and maybe gone again by the end: records tell that something was made and something deleted, not what. */
   passing: string[];
+  /** Changed in between by other sessions alone, which were at work at the same time. */
+  others: string[];
 }
 
 /**
@@ -77,21 +80,41 @@ function whose({ origin }: Checkpoint): string {
   return origin === null ? '' : `${origin.user}@${origin.machine}`;
 }
 
+/**
+ * Whether a path was changed by other sessions alone while a turn was under way: a call of theirs named it, and none of its own. Where one of its own may
+ * have changed anything, and where none is known, that cannot be told, and all is taken for the turn's. `after`: all that came behind its first point.
+ */
+export function ofOthers({ session }: Checkpoint, after: readonly Checkpoint[]): (path: string) => boolean {
+  const calls = after.flatMap((point) => [
+    ...(point.cause === null || point.session === null ? [] : [{ ...point.cause, session: point.session.id }]),
+    ...(point.files.calls ?? []),
+  ]);
+  const own = calls.filter((call) => call.session === session?.id);
+  if (own.length === 0 || own.some(({ paths }) => paths.length === 0)) return () => false;
+  const others = calls.filter((call) => call.session !== session?.id);
+  return (path) => others.some((call) => names(call, path)) && !own.some((call) => names(call, path));
+}
+
 /** Also what a checkpoint by hand or of another session found in between: it is not counted again by the turn's own. */
 function turnEnd(first: Checkpoint, after: readonly Checkpoint[]): TurnEnd {
-  const found = after.filter((point) => whose(point) === whose(first) && sizeOf(point) > 0);
-  const paths = [...new Set(found.flatMap(({ files }) => files.paths))];
+  const here = after.filter((point) => whose(point) === whose(first));
+  const found = here.filter((point) => sizeOf(point) > 0);
+  const isOther = ofOthers(first, here);
+  const all = [...new Set(found.flatMap(({ files }) => files.paths))];
+  const others = all.filter(isOther);
+  const paths = all.filter((path) => !isOther(path));
   // Rare, and not to be asked of every path of every turn.
   const canPass = found.some(({ files }) => files.added > 0) && found.some(({ files }) => files.deleted > 0);
   return {
     first,
     paths,
     // A record names the first paths only, and counts all.
-    changed: Math.max(paths.length, ...found.map(sizeOf)),
+    changed: Math.max(all.length, ...found.map(sizeOf)) - others.length,
     atOnce: found.every((point) => point === after.at(-1)),
     passing: canPass
       ? paths.filter((path) => maybePassing(found.filter(({ files }) => files.paths.includes(path))))
       : [],
+    others,
   };
 }
 

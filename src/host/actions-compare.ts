@@ -3,7 +3,14 @@ import { CheckpointsError } from '../core/errors';
 import { isWhole } from '../core/files-facet';
 import type { Checkpoint } from '../core/model';
 import { turnAround } from '../core/turn-revert';
-import { compareCheckpoints, compareWithWorking, openChangeDiff, openWorkingDiff, type Target } from './diff';
+import {
+  compareCheckpoints,
+  compareTurnEnds,
+  compareWithWorking,
+  openChangeDiff,
+  openWorkingDiff,
+  type Target,
+} from './diff';
 import { shortTitle } from './labels';
 import { showError } from './notifications';
 import { checkpointItems, newestFirst, noFile, pickCheckpoint, pickInSession, pickTurn, targetOf } from './picker';
@@ -53,8 +60,7 @@ const compareBefore = async ({ root, checkpoint }: Target, before: Checkpoint | 
 };
 
 const showTurn = async (root: Root, before: Checkpoint, after: Checkpoint): Promise<void> => {
-  if (!(await compareCheckpoints(root, before, after, `Changes of “${shortTitle(before, 50)}”`)))
-    same('this turn changed no files');
+  if (!(await compareTurnEnds(root, before, after))) same('this turn changed no files');
 };
 
 /** Any other checkpoint, and above them what one most often compares with. */

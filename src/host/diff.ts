@@ -2,9 +2,9 @@ import { basename } from 'node:path';
 import * as vscode from 'vscode';
 import type { Change, Checkpoint } from '../core/model';
 import { previousSides, sideOf } from './diff-sides';
-import { momentTitle } from './labels';
+import { momentTitle, shortTitle } from './labels';
 import type { Root } from './root';
-import type { Since } from './since';
+import { changesOfTurn, type Since } from './since';
 import { nothingUri, snapshotUri } from './uris';
 import { workingKind, workingSide } from './working-side';
 
@@ -105,15 +105,26 @@ export const compareWithWorking = async (target: Target, paths?: string[]): Prom
   return true;
 };
 
-export const compareCheckpoints = async (
-  root: Root,
-  from: Checkpoint,
-  to: Checkpoint,
-  title = `${momentTitle(from, 30)} ↔ ${momentTitle(to, 30)}`,
-): Promise<boolean> => {
+export const compareCheckpoints = async (root: Root, from: Checkpoint, to: Checkpoint): Promise<boolean> => {
   const { changes } = await root.api.diff(from.id, to.id);
   if (changes.length === 0) return false;
+  const title = `${momentTitle(from, 30)} ↔ ${momentTitle(to, 30)}`;
   await showMany(root, title, { checkpoint: from }, { checkpoint: to }, changes);
+  return true;
+};
+
+/** What a turn changed; what others changed meanwhile is left out, and its number said. */
+export const compareTurnEnds = async (root: Root, before: Checkpoint, after: Checkpoint): Promise<boolean> => {
+  const { changes, others } = await changesOfTurn(root, before, after);
+  if (changes.length === 0) return false;
+  const left = others === 0 ? '' : `, without ${others} of other sessions`;
+  await showMany(
+    root,
+    `Changes of “${shortTitle(before, 50)}”${left}`,
+    { checkpoint: before },
+    { checkpoint: after },
+    changes,
+  );
   return true;
 };
 

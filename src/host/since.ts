@@ -1,10 +1,11 @@
 import { isWhole } from '../core/files-facet';
 import type { Change, Checkpoint } from '../core/model';
-import { turnStart } from '../core/turn-ends';
+import { ofOthers, turnStart } from '../core/turn-ends';
 import { turnAround } from '../core/turn-revert';
 import type { Target } from './diff';
 import { originText } from './labels';
 import { newestFirst } from './picker';
+import type { Root } from './root';
 
 /** What a checkpoint's changes are told against. */
 export interface Since {
@@ -46,5 +47,21 @@ export const endOfTurn = async ({ root, checkpoint }: Target): Promise<Checkpoin
 
 export const changesSince = async ({ root, checkpoint }: Target, { before, wholeTurn }: Since): Promise<Change[]> =>
   wholeTurn && before !== undefined
-    ? (await root.api.diff(before.id, checkpoint.id)).changes
+    ? (await changesOfTurn(root, before, checkpoint)).changes
     : root.api.changes(checkpoint.id);
+
+/** What a turn changed, as far as it can be told from what other sessions changed meanwhile; `others`: how many paths are theirs alone. */
+export const changesOfTurn = async (
+  root: Root,
+  before: Checkpoint,
+  after: Checkpoint,
+): Promise<{ changes: Change[]; others: number }> => {
+  const row = await rowOf({ root, checkpoint: after });
+  const isOther = ofOthers(
+    before,
+    row.filter(({ id }) => id > before.id && id <= after.id),
+  );
+  const { changes } = await root.api.diff(before.id, after.id);
+  const own = changes.filter(({ path }) => !isOther(path));
+  return { changes: own, others: changes.length - own.length };
+};

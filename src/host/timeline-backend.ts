@@ -15,7 +15,7 @@ import { pathMatcher } from './path-match';
 import type { Root } from './root';
 import { reveal } from './search';
 import type { Services } from './services';
-import { changesSince, endOfTurn, sinceOf } from './since';
+import { changesOfTurn, changesSince, endOfTurn, sinceOf } from './since';
 import { timelineNotices } from './timeline-notices';
 import { sessionsOf } from './tree';
 import { requireTrust } from './trust';
@@ -59,7 +59,10 @@ export class HostTimeline implements TimelineBackend {
       changes: await changesSince(target, since),
       previous: before === undefined ? null : { id: before.id, task: before.task },
       wholeTurn,
-      turn: end === undefined ? null : { changes: (await target.root.api.diff(id, end.id)).changes, end: end.id },
+      turn:
+        end === undefined
+          ? null
+          : { changes: (await changesOfTurn(target.root, target.checkpoint, end)).changes, end: end.id },
     };
   }
 

@@ -56,8 +56,8 @@ const turnGroup = (
   // The point that opens a turn holds what changed before it.
   const changes = all.filter((point) => point.trigger !== 'turn').map((point) => point.files);
   const named = [...new Set(changes.flatMap((files) => files.paths))];
-  // Made and removed again: there is nothing of it to be seen.
-  const gone = new Set(all.flatMap(({ id }) => ends.get(id)?.passing ?? []));
+  // Made and removed again, or another session's: there is nothing of it to be seen.
+  const gone = new Set(all.flatMap(({ id }) => [...(ends.get(id)?.passing ?? []), ...(ends.get(id)?.others ?? [])]));
   const paths = named.filter((path) => !gone.has(path));
   return {
     kind: 'turn',

@@ -44,6 +44,51 @@ describe('the end of a turn', () => {
     ]);
   });
 
+  describe('where another session was at work meanwhile', () => {
+    /** What each tool point comes before; a command names nothing. */
+    const both = (named: Record<number, string[]>): Checkpoint[] =>
+      made(
+        [
+          ['turn', 'a', 1],
+          ['turn', 'b', 1],
+          ['tool', 'a', 1],
+          ['tool', 'b', 1, 'a.ts'],
+          ['tool', 'a', 1, 'b.ts'],
+          ['tool', 'b', 1, 'both.ts'],
+          ['idle', 'a', 1, 'both.ts', 'by-hand.ts'],
+        ],
+        (index) => {
+          const paths = named[index];
+          return paths === undefined ? {} : { cause: { tool: 'write', callId: `call_${index}`, paths } };
+        },
+      );
+    const all = ['a.ts', 'b.ts', 'both.ts', 'by-hand.ts'];
+
+    it('leaves out what only calls of the other one named', () => {
+      const points = both({ 2: ['a.ts'], 3: ['b.ts'], 4: ['both.ts'], 5: ['both.ts'] });
+      const end = lastEnd(points);
+      expect(end).toMatchObject({ changed: 3, paths: ['a.ts', 'both.ts', 'by-hand.ts'], others: ['b.ts'] });
+      expect(rowCounts(points[6]!, end)).toBe('3 files');
+    });
+
+    it('knows also the calls that have no point of their own', () => {
+      const points = both({ 3: ['b.ts', 'both.ts'] });
+      points[6]!.files.calls = [
+        { tool: 'edit', callId: 'first', paths: ['both.ts'], session: 'a' },
+        { tool: 'edit', callId: 'other', paths: ['by-hand.ts'], session: 'b' },
+      ];
+      expect(lastEnd(points)).toMatchObject({ changed: 2, paths: ['a.ts', 'both.ts'], others: ['b.ts', 'by-hand.ts'] });
+    });
+
+    it('leaves out nothing where a command of its own may have changed it, or no call is known', () => {
+      expect(lastEnd(both({ 2: ['a.ts'], 3: ['b.ts'], 4: [], 5: ['both.ts'] }))).toMatchObject({
+        paths: all,
+        others: [],
+      });
+      expect(lastEnd(both({ 3: ['b.ts'] }))).toMatchObject({ paths: all, changed: 4, others: [] });
+    });
+  });
+
   it('does not count what was made and removed again, and knows it by the files of both ends', async () => {
     const points = made([
       ['turn', 'a', 1],

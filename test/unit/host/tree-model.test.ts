@@ -187,7 +187,7 @@ describe('groupBySession', () => {
     expect(sweep !== undefined && isGroup(sweep) ? sweep.changed : undefined).toBe(6100);
     // What was made and removed again in it is nothing that it changed.
     idle.files.modified = 0;
-    const end = { first: before, paths: ['x.ts'], changed: 1, atOnce: false, passing: ['y.ts'] };
+    const end = { first: before, paths: ['x.ts'], changed: 1, atOnce: false, passing: ['y.ts'], others: [] };
     const [passing] = groupBySession([idle, tool, before], [], new Map([[idle.id, end]]))[0]?.items ?? [];
     expect(passing).toMatchObject({ paths: ['x.ts'], changed: 1 });
   });
