@@ -45,6 +45,15 @@ const isKept = (checkpoint: Checkpoint): boolean => checkpoint.pinned || checkpo
 
 type Ends = ReadonlyMap<CheckpointId, TurnEnd>;
 
+/** While nothing tells that a turn has ended: what its own points found, without the one that opens it, which holds what changed before. */
+const soFar = (all: readonly Checkpoint[]): Pick<TurnGroup, 'paths' | 'changed'> => {
+  const changes = all.filter((point) => point.trigger !== 'turn').map((point) => point.files);
+  const paths = [...new Set(changes.flatMap((files) => files.paths))];
+  // A record names the first paths only, and counts all.
+  const counted = changes.map(({ added, modified, deleted }) => added + modified + deleted);
+  return { paths, changed: Math.max(paths.length, ...counted) };
+};
+
 /** `all`: with the pinned and named ones, which are shown elsewhere. */
 const turnGroup = (
   key: string,
@@ -53,12 +62,9 @@ const turnGroup = (
   all: readonly Checkpoint[],
   ends: Ends,
 ): TurnGroup => {
-  // The point that opens a turn holds what changed before it.
-  const changes = all.filter((point) => point.trigger !== 'turn').map((point) => point.files);
-  const named = [...new Set(changes.flatMap((files) => files.paths))];
-  // Made and removed again, or another session's: there is nothing of it to be seen.
-  const gone = new Set(all.flatMap(({ id }) => [...(ends.get(id)?.passing ?? []), ...(ends.get(id)?.others ?? [])]));
-  const paths = named.filter((path) => !gone.has(path));
+  // Where other sessions were at work, too, their points found some of what the turn changed: its end knows all of it.
+  const end = all.map(({ id }) => ends.get(id)).find((one) => one !== undefined);
+  const { paths, changed } = end ?? soFar(all);
   return {
     kind: 'turn',
     key,
@@ -68,10 +74,7 @@ const turnGroup = (
     first,
     points,
     paths,
-    // A record names the first paths only, and counts all.
-    changed:
-      Math.max(named.length, ...changes.map(({ added, modified, deleted }) => added + modified + deleted)) -
-      (named.length - paths.length),
+    changed,
   };
 };
 

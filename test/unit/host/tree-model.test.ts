@@ -27,6 +27,21 @@ describe('groupBySession', () => {
     expect(groupBySession([])).toEqual([]);
   });
 
+  it('counts what a turn changed by its end, where points of another session found some of it', () => {
+    const [idle, tool, before] = [
+      inSession('c', 's1', 1, { trigger: 'idle' }),
+      inSession('b', 's1', 1, { trigger: 'tool' }),
+      inSession('a', 's1', 1, { trigger: 'turn' }),
+    ];
+    Object.assign(tool.files, { paths: ['theirs.ts'], modified: 1 });
+    const end = {
+      ...{ first: before, paths: ['mine.ts', 'found-by-them.ts'], changed: 2, atOnce: false },
+      ...{ passing: [], others: ['theirs.ts'] },
+    };
+    const [group] = groupBySession([idle, tool, before], [], new Map([[idle.id, end]]))[0]?.items ?? [];
+    expect(group !== undefined && isGroup(group) ? [group.changed, group.paths] : undefined).toEqual([2, end.paths]);
+  });
+
   it('keeps agents that work side by side in their places, whoever made the newest point', () => {
     const at = (second: number): Pick<Checkpoint, 'createdAt'> => ({
       createdAt: new Date(Date.UTC(2026, 2, 1, 12, 0, second)).toISOString(),
