@@ -283,6 +283,32 @@ describe('comparing', () => {
     remove('turn.txt');
   });
 
+  it('of a turn, without what another session changed meanwhile', async () => {
+    const work = (id: string) => ({
+      session: { id, messageId: null, messageCount: 0, title: id, parent: null },
+      turn: { number: 1, prompt: `Prompt of ${id}`, model: null, agent: null, cost: null, tokens: null },
+    });
+    const make = (trigger: 'turn' | 'idle', id: string) => withStore((api) => api.create({ trigger, ...work(id) }));
+    const call = (id: string, path: string) =>
+      withStore((api) =>
+        api.create({ trigger: 'tool', ...work(id), cause: { tool: 'write', callId: path, paths: [path] } }),
+      );
+    const start = await make('turn', 'ses_mine');
+    await make('turn', 'ses_theirs');
+    await call('ses_mine', 'mine.txt');
+    write('mine.txt', 'mine\n');
+    await call('ses_theirs', 'theirs.txt');
+    write('theirs.txt', 'theirs\n');
+    const end = await make('idle', 'ses_mine');
+    for (const compare of [() => run(commands.compareTurn, start.id), () => run(commands.comparePrevious, end.id)]) {
+      await compare();
+      await opened(/^Changes of “Prompt of ses_mine”, without 1 of other sessions \(1 file\)$/);
+      await closeEditors();
+    }
+    for (const id of ['ses_mine', 'ses_theirs']) await withStore((api) => api.clear(id));
+    for (const path of ['mine.txt', 'theirs.txt']) remove(path);
+  });
+
   it('asks for a turn, and for what is in a session, where that is compared with', async () => {
     const lone = await withStore((api) => api.create({ name: 'In no session' }));
     const session = { id: 'ses_asked', messageId: null, messageCount: 0, title: null, parent: null };
