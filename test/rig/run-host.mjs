@@ -147,6 +147,7 @@ try {
     HOST_WORKSPACE: folder,
     HOST_OPENCODE: opencodeV1,
     ...(grep === undefined ? {} : { HOST_GREP: grep }),
+    ...(process.env['RETRIES_FILE'] === undefined ? {} : { RETRIES_FILE: process.env['RETRIES_FILE'] }),
   };
   const exit = await (process.argv.includes('--desktop') ? onDesktop : inServer)(env, file);
   const { tests } = JSON.parse(readFileSync(resultFile, 'utf8'));

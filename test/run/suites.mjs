@@ -50,7 +50,7 @@ export const suites = [
     build: 'development',
     timeoutMs: minutes(40),
     commands: ({ desktop }) => [['test/rig/run-host.mjs', ...(desktop ? ['--desktop'] : [])]],
-    env: ({ report }) => ({ HOST_RESULT: report }),
+    env: ({ report, retries }) => ({ HOST_RESULT: report, RETRIES_FILE: retries }),
     read: ({ report }) => fromHost(report),
   },
   vitest('e2e', {
