@@ -7,10 +7,20 @@ import type { ApplyRequest, ApplyResult, FileChange, FileVersion, RecoveryReport
 import { inWords, isFull } from './file-failure';
 import { parentOf } from './file-reader';
 import { readJournal, refuseForeign, removeJournal, writeJournal, type Journal } from './journal';
-import { asideOf, eachContent, fewFiles, makeStage, numbered, stagedAt, stageFolder, type Step } from './stage';
+import {
+  asideOf,
+  besideOf,
+  eachContent,
+  fewFiles,
+  makeStage,
+  numbered,
+  stagedAt,
+  stageFolder,
+  type Step,
+} from './stage';
 import type { GitStore } from './store';
 import type { Leaf } from './tree-format';
-import { WorkingFiles } from './working-files';
+import { WorkingFiles, type Places } from './working-files';
 
 /**
  * Stages all new content beside the store (or in the root, on another volume), writes the journal, then deletes
@@ -157,7 +167,8 @@ async function perform(
   const writes = steps.filter(({ change }) => change.after);
   let sliceEnds = Date.now() + 15;
   for (const { change, i } of [...deletions, ...writes]) {
-    const why = performOne(files, change, stagedAt(stage, i), atOnce ? null : asideOf(stage, i));
+    const aside = atOnce ? null : asideOf(stage, i);
+    const why = performOne(files, change, { staged: stagedAt(stage, i), aside, beside: besideOf(stage, change.path) });
     if (why) outcome.skipped.push({ path: change.path, reason: why });
     else outcome.done.add(change.path);
     if (!why && !change.after) outcome.skipped.push(...removeEmptied(files, change.path));
@@ -170,13 +181,13 @@ async function perform(
 }
 
 /** Only what still is what the safety checkpoint holds may be replaced. */
-function performOne(files: WorkingFiles, change: FileChange, staged: string, aside: string | null): string | null {
+function performOne(files: WorkingFiles, change: FileChange, places: Places): string | null {
   const now = files.leafAt(change.path);
   if (now === 'unreadable') return 'cannot be read, so it would not be saved';
   if (!sameVersion(now, change.before)) return 'changed meanwhile';
   try {
-    if (change.after) return files.place(staged, change.path, change.after.mode, aside);
-    files.delete(change.path, aside);
+    if (change.after) return files.place(places, change.path, change.after.mode);
+    files.delete(change.path, places.aside);
     return null;
   } catch (error) {
     const why = inWords(error);
@@ -384,6 +395,14 @@ async function finished(store: GitStore, journal: Journal): Promise<RecoveryRepo
     else if (sameVersion(now, change.before)) again.push({ change, i });
     else kept.push({ path: change.path, reason: 'edited after the interruption' });
   }
+  // On another volume it may have died while one of these was on its way.
+  for (const beside of new Set(journal.changes.map(({ path }) => besideOf(journal.stage, path))))
+    kept.push(
+      ...tried(
+        () => files.delete(beside),
+        () => beside,
+      ),
+    );
   const outcome: Outcome = { done: new Set(), skipped: [] };
   const why = await stageAgain(store, files, journal, again);
   if (why === null) await perform(files, again, journal.stage, outcome);

@@ -29,6 +29,7 @@ const ownPatterns = [
   '/.opencode/state/',
 ];
 
+/** A folder in the root, and what is on its way into a folder on another volume. */
 export const stagePrefix = '.opencode-checkpoints-stage-';
 
 /** Decides what is always out, whatever ignore files say. `!pattern` in the settings lifts a default. */
@@ -43,9 +44,9 @@ export class Exclusions {
 
   constructor(patterns: readonly string[]) {
     this.patterns = patterns = patterns.map(withoutTrailingSpaces);
-    this.maybe = anyComponent([...secretPatterns, ...patterns, ...ownPatterns, `/${stagePrefix}*/`]);
+    this.maybe = anyComponent([...secretPatterns, ...patterns, ...ownPatterns, `${stagePrefix}*`]);
     this.secrets = ignore({ allowRelativePaths: true }).add([...secretPatterns, ...patterns]);
-    this.own = ignore({ allowRelativePaths: true }).add([...ownPatterns, `/${stagePrefix}*/`]);
+    this.own = ignore({ allowRelativePaths: true }).add([...ownPatterns, `${stagePrefix}*`]);
   }
 
   /** `own` ones are not worth naming in a record; `excluded` ones are. */

@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { statSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import type { FileChange, FileVersion } from '../core/ports';
 import { blobOf, bulk } from './bulk-reader';
 import { stagePrefix } from './exclusions';
+import { parentOf } from './file-reader';
 import { makeFolder } from './folders';
 import type { ObjectReader } from './object-reader';
 
@@ -38,6 +39,13 @@ const perFolder = 64;
 const folderIn = (stage: string, i: number): string => join(stage, String(Math.floor(i / perFolder)));
 export const stagedAt = (stage: string, i: number): string => join(folderIn(stage, i), String(i));
 export const asideOf = (stage: string, i: number): string => join(folderIn(stage, i), `was-${i}`);
+
+/** In the folder of a path on another volume, under a name that is left out of every checkpoint. One at a time is there. */
+export function besideOf(stage: string, path: string): string {
+  const parent = parentOf(path);
+  const name = stagePrefix + basename(stage).slice(basename(stage).lastIndexOf('-') + 1);
+  return parent === '' ? name : `${parent}/${name}`;
+}
 
 export function makeStage(stage: string, count: number): void {
   makeFolder(stage, 0o700);

@@ -1,6 +1,7 @@
 import {
   chmodSync,
   closeSync,
+  constants,
   fstatSync,
   fsyncSync,
   lstatSync,
@@ -15,11 +16,10 @@ import {
   copyFileSync,
   readlinkSync,
 } from 'node:fs';
-import { join } from 'node:path';
 import { FileReader, parentOf } from './file-reader';
 import { listFolder } from './list-folder';
 import { hashObject, type HashName } from './pack-writer';
-import { encodePath, fsPath } from './path-bytes';
+import { fsPath } from './path-bytes';
 import { isMissing } from './refs';
 import { modes, type Leaf } from './tree-format';
 
@@ -31,6 +31,13 @@ export type Obstacle = 'link in the way' | 'file in the way' | 'folder in the wa
  * The way to a very deep one takes longer to look at than that: it is believed for as long as the look took.
  */
 const believedMs = 10;
+
+/** Where the new file lies, where the one that is there goes first (or null), and what the new one may be called on its way. */
+export interface Places {
+  staged: string;
+  aside: string | null;
+  beside: string;
+}
 
 /** Changes the user's files: only by rename and unlink, never through a link, never more than asked. */
 export class WorkingFiles {
@@ -105,9 +112,9 @@ export class WorkingFiles {
   /**
    * Renames a staged file to its place. Returns what stands in the way instead of forcing it. With `aside`, what was there is
    * moved there first: for thousands of files that is many times faster than replacing them, at the price of a moment
-   * in which nothing is there.
+   * in which nothing is there. `beside` is a path of ours in the same folder, for another volume.
    */
-  place(staged: string, path: string, mode: number, aside: string | null = null): Obstacle | null {
+  place({ staged, aside, beside }: Places, path: string, mode: number): Obstacle | null {
     const blocked = this.makeParents(path);
     if (blocked) return blocked;
     const target = fsPath(this.root, path);
@@ -133,7 +140,7 @@ export class WorkingFiles {
     } catch (error) {
       if (moved) renameSync(aside, target);
       if ((error as NodeJS.ErrnoException).code !== 'EXDEV') throw error;
-      this.placeAcross(staged, path, mode);
+      this.placeAcross(staged, fsPath(this.root, beside), target, mode);
     }
     return null;
   }
@@ -143,13 +150,16 @@ export class WorkingFiles {
     if (this.makeParents(path) === null) renameSync(aside, fsPath(this.root, path));
   }
 
-  /** A volume mounted inside the workspace: a copy beside the target, then a rename there. */
-  private placeAcross(staged: string, path: string, mode: number): void {
-    const beside = Buffer.concat([encodePath(join(this.root, path)), Buffer.from(`.ocp-${process.pid}.tmp`)]);
+  /** A volume mounted inside the workspace: a copy beside the target, then a rename there. `sync -f` would not reach it. */
+  private placeAcross(staged: string, beside: string | Buffer, target: string | Buffer, mode: number): void {
+    rmSync(beside, { force: true }); // left by a death in this restore
     try {
-      if (mode === modes.link) symlinkSync(readlinkSync(staged, { encoding: 'buffer' }) as unknown as Buffer, beside);
-      else copyFileSync(staged, beside);
-      renameSync(beside, fsPath(this.root, path));
+      if (mode === modes.link) symlinkSync(readlinkSync(staged, { encoding: 'buffer' }), beside);
+      else {
+        copyFileSync(staged, beside, constants.COPYFILE_EXCL);
+        syncFile(beside);
+      }
+      renameSync(beside, target);
     } catch (error) {
       rmSync(beside, { force: true });
       throw error;
@@ -212,6 +222,15 @@ export class WorkingFiles {
       if (isMissing(error)) return true;
       throw error;
     }
+  }
+}
+
+function syncFile(path: string | Buffer): void {
+  const fd = openSync(path, 'r');
+  try {
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
   }
 }
 

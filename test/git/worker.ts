@@ -16,7 +16,8 @@ export interface WorkerOutput {
 }
 
 export interface Worker {
-  run(box: Sandbox, args: string[], env?: NodeJS.ProcessEnv): Promise<WorkerOutput>;
+  /** `through`: a command that starts the process in other surroundings. */
+  run(box: Sandbox, args: string[], env?: NodeJS.ProcessEnv, through?: string[]): Promise<WorkerOutput>;
 }
 
 /** Operations in real processes of their own, for tests about several of them, and about their death. */
@@ -36,11 +37,13 @@ export function worker(): Worker {
   });
   afterAll(() => rmSync(dir, { recursive: true, force: true }));
   return {
-    run: (box, args, env = {}) =>
+    run: (box, args, env = {}, through = []) =>
       new Promise((resolve, reject) => {
         const preload = env.FAULT_AT ? ['--require', join(folder, 'fixtures', 'fault.cjs')] : [];
         const who = env.RUN_AS ? { uid: 65534, gid: 65534 } : {};
-        const child = spawn(process.execPath, [...preload, join(dir, 'worker.js'), box.root, box.home, ...args], {
+        const words = [process.execPath, ...preload, join(dir, 'worker.js'), box.root, box.home, ...args];
+        const [program, ...rest] = [...through, ...words];
+        const child = spawn(program!, rest, {
           env: { ...process.env, ...env },
           cwd: box.root,
           ...who,
