@@ -259,13 +259,13 @@ export class EmptyFolders {
   }
 
   private async checkIgnore(paths: string[], { env, excludesFile }: IgnoreRules): Promise<Set<string>> {
-    // The slash tells git that it is a folder.
-    const input = Buffer.concat(paths.flatMap((p) => [encodePath(`${p}/`), Buffer.from([0])]));
+    // The slash tells git that it is a folder; said with the dot, a name like `:(x)` is a name.
+    const input = Buffer.concat(paths.flatMap((p) => [encodePath(`./${p}/`), Buffer.from([0])]));
     const result = await runGit(
       [...safeFlags, '-c', `core.excludesFile=${excludesFile}`, 'check-ignore', '--no-index', '-z', '--stdin'],
       { cwd: this.root, env, input, accept: [1] },
     );
-    return new Set(splitNul(result.stdout).map((part) => decodePath(part).replace(/\/$/, '')));
+    return new Set(splitNul(result.stdout).map((part) => decodePath(part.subarray(2)).replace(/\/$/, '')));
   }
 }
 

@@ -232,6 +232,7 @@ describe('the snapshot is what is on disk', () => {
     box.write(' spaces ', '4');
     box.write('tab\there', '5');
     box.write(':(top)magic', '6');
+    for (const name of [':(Top)empty', ':!empty', ':empty/-e']) mkdirSync(join(box.root, name), { recursive: true });
     box.write('emoji-😀-é-é.txt', '7');
     box.write('*.glob?[x]', '8');
     box.write(`${'d'.repeat(100)}/${'f'.repeat(200)}`, '9');
