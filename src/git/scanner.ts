@@ -81,7 +81,7 @@ export class Scanner {
       sweepDead(this.layout.scan);
       makeFolder(join(this.dir, 'info'));
       makeFolder(join(this.dir, 'refs'));
-      writeFileSync(join(this.dir, 'config'), storeConfig(this.algorithm, false));
+      writeFileSync(join(this.dir, 'config'), `${storeConfig(this.algorithm, false)}${anyName}`);
       writeFileSync(join(this.dir, 'info', 'attributes'), rawAttributes);
       this.prepared = true;
     }
@@ -228,13 +228,17 @@ export class Scanner {
     });
   }
 
-  /** Takes the changes into the index, so that the next scan has less to read again. */
+  /** Takes the changes into the index, so that the next scan has less to read again. False: it cannot have them, and is forgotten. */
   async absorb(
     base: string,
     tree: string,
     changes: Map<string, Leaf | null>,
     entries: (tree: string) => Promise<readonly TreeEntry[]>,
-  ): Promise<void> {
+  ): Promise<boolean> {
+    if ([...changes].some(([path, leaf]) => isRefused(path, leaf))) {
+      this.discard();
+      return false;
+    }
     const blob = this.algorithm === 'sha1' ? emptyBlob.sha1 : emptyBlob.sha256;
     // Removals first: a file may have become a folder, or a folder a file.
     const rows: Array<[string, Leaf | null]> = [...changes].filter(([, leaf]) => leaf === null);
@@ -247,6 +251,7 @@ export class Scanner {
     this.forgotten += changes.size;
     if (this.forgotten >= forgottenLimit) await this.completeTrees(tree, entries);
     this.publish(mtimeMs);
+    return true;
   }
 
   /** The marker is the one entry that the tree does not have; where there are others, git finds the trees out by reading. */
@@ -326,6 +331,13 @@ function repositoriesAmong(root: string, paths: string[]): string[] {
     }
   });
 }
+
+/** Names that mean git's own folder elsewhere are taken like any other: nothing is ever checked out from this index. */
+const anyName = '[core]\n\tprotectNTFS = false\n\tprotectHFS = false\n';
+
+/** Passed over by git without an error when it edits an index, whatever its configuration. */
+const isRefused = (path: string, leaf: Leaf | null): boolean =>
+  /(^|\/)\.git(\/|$)/i.test(path) || (leaf?.mode === modes.link && /(^|\/)\.gitmodules$/i.test(path));
 
 /** A path and the folders that it lies in. */
 function withParents(path: string): string[] {

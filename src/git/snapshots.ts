@@ -415,7 +415,7 @@ export class Snapshots {
     if (!lag || this.last !== snapshot) return;
     if (this.lagging(snapshot) === null && !(options.fully && lag.changes.size > 0)) return;
     this.last = null;
-    await this.scanner.absorb(lag.base, snapshot.tree, lag.changes, (tree) => this.trees.entries(tree));
+    if (!(await this.scanner.absorb(lag.base, snapshot.tree, lag.changes, (tree) => this.trees.entries(tree)))) return;
     this.last = { ...snapshot, lag: { base: snapshot.tree, changes: new Map(), bytes: 0, must: false } };
   }
 

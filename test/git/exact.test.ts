@@ -347,6 +347,20 @@ describe('what stays out', () => {
     const { restored, skipped } = await workspace.restore('all');
     expect([restored.length, skipped]).toEqual([4, []]);
     expect(picture(box.root)).toEqual(before);
+    // So many that the scanner's index takes them in; what it did not take is not gone by that, nor there for ever.
+    box.sh(
+      'mkdir d; for i in $(seq 70); do echo $i > d/$i; done; mkdir git~2; mv git~1 git~2/git~1; ln -s x .gitmodules',
+    );
+    await workspace.create({ name: 'many' });
+    await workspace.close();
+    box.sh('rm -rf git~2 ".git " .GIT x .gitmodules');
+    const again = await box.open();
+    const { files } = await again.create({ name: 'none' });
+    expect(files.paths.sort()).toEqual(['.GIT/config', '.git ', '.gitmodules', 'git~2/git~1', 'x/.Git']);
+    await again.restore('many');
+    expect(picture(box.root).get('x/.Git')).toBe('file x/.Git');
+    await again.restore('none');
+    expect([...picture(box.root).keys()].some((path) => !path.startsWith('d/'))).toBe(false);
   });
 
   it('ignored files by every ignore file the user has, until a tool names them', async () => {
