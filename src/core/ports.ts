@@ -221,7 +221,8 @@ export interface ApplyResult {
   skipped: PathReason[];
   /** So many of `skipped` were to be changed, and could not be. */
   failed: number;
-  tree: string;
+  /** All files as they are then; null where the store has lost what tells that. */
+  tree: string | null;
 }
 
 export interface RecoveryReport {

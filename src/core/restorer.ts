@@ -212,7 +212,7 @@ export class Restorer {
         await this.store.apply({
           ...applied,
           record: { ...applied.record, scope: ['files'] },
-          tree: result.tree,
+          tree: result.tree ?? facts.tree,
           changes: planned.changes
             .filter((change) => touched.has(change.path))
             .map(({ path, before, after }) => ({ path, before: after, after: before })),

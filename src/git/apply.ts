@@ -1,12 +1,12 @@
 import { spawn } from 'node:child_process';
-import { existsSync, lstatSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { CheckpointsError } from '../core/errors';
-import type { PathReason } from '../core/model';
-import type { ApplyRequest, ApplyResult, FileChange, FileVersion, RecoveryReport } from '../core/ports';
+import type { CheckpointId, PathReason } from '../core/model';
+import type { ApplyRequest, ApplyResult, FileChange, FileVersion } from '../core/ports';
 import { inWords, isFull } from './file-failure';
 import { parentOf } from './file-reader';
-import { readJournal, refuseForeign, removeJournal, writeJournal, type Journal } from './journal';
+import { refuseForeign, removeJournal, writeJournal, type Journal } from './journal';
 import {
   asideOf,
   besideOf,
@@ -92,14 +92,14 @@ function withPaths(error: unknown, changes: readonly FileChange[]): unknown {
 const touchedLimit = 5000;
 
 /** Undo knows a restore by its safety checkpoint's record, so it is there before the journal goes. */
-async function fillIn(
+export async function fillIn(
   store: GitStore,
   journal: Pick<Journal, 'safety' | 'record' | 'makeFolders' | 'removeFolders'>,
   result: ApplyResult,
 ): Promise<void> {
   const touched = [...result.restored, ...result.deleted];
-  const many = touched.length > touchedLimit;
-  if (many) await store.checkpoints.holdRestored(journal.safety, result.tree);
+  const tree = touched.length > touchedLimit ? result.tree : null;
+  if (tree !== null) await store.checkpoints.holdRestored(journal.safety, tree);
   await store.checkpoints.update(journal.safety, (checkpoint) => ({
     ...checkpoint,
     restore: {
@@ -107,27 +107,11 @@ async function fillIn(
       restored: result.restored.length,
       deleted: result.deleted.length,
       skipped: result.skipped.length,
-      touched: many ? null : touched,
-      ...(many ? { tree: result.tree } : {}),
+      touched: tree === null ? touched : null,
+      ...(tree === null ? {} : { tree }),
       folders: [...journal.makeFolders, ...journal.removeFolders],
     },
   }));
-}
-
-/** Since the restore died its safety checkpoint may have been deleted, or have lost its ref. Nobody must be kept from going on by that. */
-async function fillInIfThere(
-  store: GitStore,
-  journal: Pick<Journal, 'safety' | 'record' | 'makeFolders' | 'removeFolders'>,
-  result: ApplyResult,
-): Promise<void> {
-  const { found } = await store.lostRefs.sorted();
-  const lost = found.get(journal.safety);
-  if (lost !== undefined) await store.lostRefs.bringBack(new Map([[journal.safety, lost]]));
-  try {
-    await fillIn(store, journal, result);
-  } catch (error) {
-    if (!CheckpointsError.is(error, 'unknown-reference')) throw error;
-  }
 }
 
 async function stageAll(
@@ -149,13 +133,13 @@ async function stageAll(
   });
 }
 
-interface Outcome {
+export interface Outcome {
   done: Set<string>;
   skipped: PathReason[];
 }
 
 /** Deletions first, deepest first: a file may become a folder, a folder a link. */
-async function perform(
+export async function perform(
   files: WorkingFiles,
   steps: Step[],
   stage: string,
@@ -198,7 +182,7 @@ function performOne(files: WorkingFiles, change: FileChange, places: Places): st
 }
 
 /** Folders that a deletion has left with nothing in them; those that could not be removed. */
-function removeEmptied(files: WorkingFiles, path: string): PathReason[] {
+export function removeEmptied(files: WorkingFiles, path: string): PathReason[] {
   return removeUpwards(files, parentOf(path));
 }
 
@@ -214,7 +198,7 @@ function removeUpwards(files: WorkingFiles, from: string): PathReason[] {
 }
 
 /** What the file system does not allow is named, with the reason. A full disk ends the restore. */
-function tried(work: () => void, path: () => string): PathReason[] {
+export function tried(work: () => void, path: () => string): PathReason[] {
   try {
     work();
     return [];
@@ -265,7 +249,7 @@ async function syncVolume(root: string): Promise<void> {
   child.unref();
 }
 
-function folders(
+export function folders(
   files: WorkingFiles,
   request: Pick<ApplyRequest, 'makeFolders' | 'removeFolders'>,
   changes: FileChange[],
@@ -287,7 +271,7 @@ function makeFolders(files: WorkingFiles, paths: readonly string[]): PathReason[
 }
 
 /** Reads everything back, and makes what is there now the base of the next capture. */
-async function finish(
+export async function finish(
   store: GitStore,
   files: WorkingFiles,
   {
@@ -312,132 +296,49 @@ async function finish(
     applied.set(change.path, change.after);
     (change.after ? restored : deleted).push(change.path);
   }
-  const writer = store.newWriter();
-  const [target] = record.target === null ? [] : await store.read([record.target]);
-  // Nothing is cleaned up while files are restored: what the checkpoint has need not be written again.
-  const to = target?.files.tree;
-  const isTarget = to !== undefined && (await store.trees.isAll(applied, tree, to));
-  const after = isTarget ? to : await store.trees.update(tree, applied, writer, to);
-  // Between a death and its recovery others may have captured: what they saw counts, with what was restored.
-  const seen = (await store.base.read())?.tree ?? tree;
-  const isOurs = seen === tree;
-  const base = isOurs ? after : await store.trees.update(seen, applied, writer);
-  const unsure = isOurs ? [] : changes.map(({ path }) => path).filter((path) => !applied.has(path));
-  await writer.flush();
-  store.restored(tree, after, applied);
+  const made = await newTrees(store, tree, applied, record.target);
+  if (made) store.restored(tree, made.after, applied);
+  // What the tree does not know is read again by the next capture.
+  const unsure = changes.map(({ path }) => path).filter((path) => !made || (!made.isOurs && !applied.has(path)));
   const emptyDirs = (empty: string[]): string[] => {
     const left = empty.filter((folder) => !removeFolders.includes(folder) && !holds(folder, restored));
     return [...new Set([...left, ...makeFolders])];
   };
-  await store.base.set(base, emptyDirs, unsure);
-  return { restored, deleted, skipped, failed: skipped.length, tree: after };
+  await store.base.set(made?.base ?? (await store.base.read())?.tree ?? tree, emptyDirs, unsure);
+  return { restored, deleted, skipped, failed: skipped.length, tree: made?.after ?? null };
+}
+
+/** What the files are now, and what the base becomes; null where the store has lost the trees for that: a recovery must not stop every command by it. */
+async function newTrees(
+  store: GitStore,
+  tree: string,
+  applied: Map<string, Leaf | null>,
+  targetId: CheckpointId | null,
+): Promise<{ after: string; base: string; isOurs: boolean } | null> {
+  const writer = store.newWriter();
+  try {
+    const [target] = targetId === null ? [] : await store.read([targetId]);
+    // Nothing is cleaned up while files are restored: what the checkpoint has need not be written again.
+    const to = target?.files.tree;
+    const isTarget = to !== undefined && (await store.trees.isAll(applied, tree, to));
+    const after = isTarget ? to : await store.trees.update(tree, applied, writer, to);
+    // Between a death and its recovery others may have captured: what they saw counts, with what was restored.
+    const seen = (await store.base.read())?.tree ?? tree;
+    const isOurs = seen === tree;
+    const base = isOurs ? after : await store.trees.update(seen, applied, writer);
+    await writer.flush();
+    return { after, base, isOurs };
+  } catch (error) {
+    if (!CheckpointsError.is(error, 'store-broken')) throw error;
+    return null;
+  }
 }
 
 function holds(folder: string, paths: string[]): boolean {
   return paths.some((path) => path.startsWith(`${folder}/`));
 }
 
-function sameVersion(a: FileVersion | null | 'unreadable', b: FileVersion | null): boolean {
+export function sameVersion(a: FileVersion | null | 'unreadable', b: FileVersion | null): boolean {
   if (a === 'unreadable') return false;
   return a === null || b === null ? a === b : a.mode === b.mode && a.oid === b.oid;
-}
-
-/**
- * A journal without its process: what was only staged is dropped, what was begun is finished. A path that is
- * neither what it was nor what it should become was edited since: it is kept, and named.
- */
-export async function recoverRestore(
-  store: GitStore,
-  rest: (report: RecoveryReport) => Promise<void>,
-): Promise<RecoveryReport | null> {
-  if (!existsSync(store.layout.journal)) return null;
-  return store.exclusively('recovery', 30_000, undefined, async () => {
-    const journal = readJournal(store.layout.journal);
-    if (!journal) return null;
-    const report = journal.phase === 'staging' ? dropped(journal) : await finished(store, journal);
-    if (report.outcome === 'finished') await rest(report);
-    // Where it lies in a workspace that may not be written it stays, and out of every checkpoint.
-    tried(
-      () => rmSync(journal.stage, { recursive: true, force: true }),
-      () => journal.stage,
-    );
-    removeJournal(store.layout.journal);
-    return report;
-  });
-}
-
-/** A link is there, too, wherever it leads. */
-function existsAt(path: string): boolean {
-  return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
-}
-
-function dropped({ safety, record: { target, scope } }: Journal): RecoveryReport {
-  return { outcome: 'rolled-back', safety, target, scope, restored: [], deleted: [], kept: [] };
-}
-
-async function finished(store: GitStore, journal: Journal): Promise<RecoveryReport> {
-  const files = new WorkingFiles(store.root, store.file.objectFormat);
-  const done = new Set<string>();
-  const kept: PathReason[] = [];
-  const again: Step[] = [];
-  for (const [i, change] of journal.changes.entries()) {
-    // Nothing is there, and both the old and the new file lie aside: it died between the two renames.
-    const aside = asideOf(journal.stage, i);
-    if (files.leafAt(change.path) === null && existsAt(aside) && existsAt(stagedAt(journal.stage, i)))
-      kept.push(
-        ...tried(
-          () => files.putBack(aside, change.path),
-          () => change.path,
-        ),
-      );
-    const now = files.leafAt(change.path);
-    if (sameVersion(now, change.after)) done.add(change.path);
-    else if (sameVersion(now, change.before)) again.push({ change, i });
-    else kept.push({ path: change.path, reason: 'edited after the interruption' });
-  }
-  // On another volume it may have died while one of these was on its way.
-  for (const beside of new Set(journal.changes.map(({ path }) => besideOf(journal.stage, path))))
-    kept.push(
-      ...tried(
-        () => files.delete(beside),
-        () => beside,
-      ),
-    );
-  const outcome: Outcome = { done: new Set(), skipped: [] };
-  const why = await stageAgain(store, files, journal, again);
-  if (why === null) await perform(files, again, journal.stage, outcome);
-  else outcome.skipped.push(...again.map(({ change: { path } }) => ({ path, reason: why })));
-  // It may have died after a file was deleted and before its folder was.
-  for (const { path, after } of journal.changes)
-    if (!after && done.has(path)) outcome.skipped.push(...removeEmptied(files, path));
-  outcome.skipped.push(...folders(files, journal, journal.changes));
-  for (const path of outcome.done) done.add(path);
-  const result = await finish(store, files, journal, { done, skipped: [] });
-  kept.push(...outcome.skipped, ...result.skipped);
-  await fillInIfThere(store, journal, { ...result, skipped: kept });
-  const { safety, record } = journal;
-  const { restored, deleted } = result;
-  return { outcome: 'finished', safety, target: record.target, scope: record.scope, restored, deleted, kept };
-}
-
-/** Why nothing can be staged any more, where its volume does not allow it. A full disk is for a later start. */
-async function stageAgain(
-  store: GitStore,
-  files: WorkingFiles,
-  { stage, changes }: Journal,
-  again: Step[],
-): Promise<string | null> {
-  try {
-    rmSync(stage, { recursive: true, force: true });
-    makeStage(stage, changes.length);
-    await eachContent(store.reader, again, (i, after, data) =>
-      files.stage(stagedAt(stage, i), after.mode, data, false),
-    );
-    return null;
-  } catch (error) {
-    // What the store has lost since keeps nobody from going on: those files stay as they are, and are named.
-    const why = CheckpointsError.is(error, 'store-broken') ? error.message : inWords(error);
-    if (why === null || isFull(error)) throw error;
-    return why;
-  }
 }

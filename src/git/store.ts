@@ -17,7 +17,7 @@ import type {
   SnapshotStore,
 } from '../core/ports';
 import { adoptAll } from './adopt';
-import { applyFiles, recoverRestore } from './apply';
+import { applyFiles } from './apply';
 import type { Base, BaseState } from './base';
 import { BaseRef, isOvertaken, nextBase, previousFrom } from './base-ref';
 import { normalisePaths } from './capture';
@@ -46,6 +46,7 @@ import { fsPath } from './path-bytes';
 import { RecentContents } from './recent-contents';
 import { checkpointMessage, encodeCommit } from './records';
 import { RefLog } from './ref-log';
+import { recoverRestore } from './recovery';
 import { refusals } from './refusals';
 import { isMissing, Refs } from './refs';
 import { Safekeeping, unsound } from './secure';

@@ -200,14 +200,39 @@ describe('a process that dies', () => {
   it('in a restore whose content is lost by the next start leaves that file, and says so', async () => {
     const { box, folder, gitDir, ids } = await started();
     await restoreThatDies(box, folder);
-    const lost = box.sh(`git --git-dir='${gitDir}' rev-parse refs/checkpoints/${ids['one']}:a.txt`).trim();
-    box.sh(
-      `cd '${gitDir}'; mkdir aside; mv objects/pack/* aside; for p in aside/*.pack; do git unpack-objects -q < $p; done; rm -f objects/${lost.slice(0, 2)}/${lost.slice(2)}`,
-    );
+    const lost = loseObject(box, gitDir, `refs/checkpoints/${ids['one']}:a.txt`);
     const again = await box.open();
     expect(again.recovered?.kept).toEqual([{ path: 'a.txt', reason: expect.stringContaining(lost) as string }]);
     expect([box.read('a.txt'), existsSync(join(folder, 'journal.json'))]).toEqual(['three', false]);
   });
+
+  it.each([
+    ['the checkpoint that it goes back to', 'one^{tree}', 'one'],
+    ['the tree that would bring the file back', 'three^{tree}', 'three'],
+    ['its safety checkpoint', 'safety', 'three'],
+  ])(
+    'in a restore, and by the next start the store has lost %s: nobody is kept from going on',
+    async (_, what, text) => {
+      const { box, folder, gitDir, ids } = await started();
+      const safety = await restoreThatDies(box, folder);
+      const of = what === 'safety' ? safety : what.replace(/^[a-z]+/, (name) => ids[name]!);
+      loseObject(box, gitDir, `refs/checkpoints/${of}`);
+      const again = await box.open();
+      const kept = text === 'one' ? [] : [{ path: 'a.txt', reason: expect.stringContaining('has lost') as string }];
+      expect(again.recovered).toMatchObject({ outcome: 'finished', restored: text === 'one' ? ['a.txt'] : [], kept });
+      // What nothing would bring back is not overwritten.
+      expect([box.read('a.txt'), existsSync(join(folder, 'journal.json'))]).toEqual([text, false]);
+      await again.create({ name: 'later' });
+      expect(await contents(again, ['later'])).toEqual([text]);
+      const { id } = (await again.list()).find(({ name }) => name === 'two')!;
+      await again.restore(id);
+      await again.undo();
+      expect(box.read('a.txt')).toBe(text);
+      // What the files still told is there again.
+      const left = (await again.doctor({ repair: true })).map(({ reason }) => reason);
+      expect(left).toEqual(what === 'safety' ? ['object-missing'] : []);
+    },
+  );
 });
 
 describe('a clean-up', () => {
@@ -225,6 +250,15 @@ describe('a clean-up', () => {
     await expectWhole(0, workspace);
   });
 });
+
+/** The answer is its name. */
+function loseObject(box: Sandbox, gitDir: string, name: string): string {
+  const lost = box.sh(`git --git-dir='${gitDir}' rev-parse '${name}'`).trim();
+  box.sh(
+    `cd '${gitDir}'; mkdir aside; mv objects/pack/* aside; for p in aside/*.pack; do git unpack-objects -q < $p; done; rm -f objects/${lost.slice(0, 2)}/${lost.slice(2)}`,
+  );
+  return lost;
+}
 
 /** Restores `one`, and dies right before the file is put in its place. The answer is the safety checkpoint. */
 async function restoreThatDies(box: Sandbox, folder: string): Promise<string> {
