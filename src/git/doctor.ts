@@ -1,8 +1,9 @@
-import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join, sep } from 'node:path';
 import type { Problem } from '../core/api';
 import type { Config } from '../core/config';
 import { CheckpointsError } from '../core/errors';
+import { damagedObjects, neededBy } from './damaged';
 import { checkIndex, checkLayout, checkLocks } from './doctor-layout';
 import { checkPackedRefs, checkRefs } from './doctor-refs';
 import type { Report } from './doctor-report';
@@ -10,9 +11,6 @@ import { FileReader } from './file-reader';
 import { readJournal, setJournalAside } from './journal';
 import { hasStore, knownRoots, readWorkspaceFile } from './layout';
 import { adopt, findMoved, renameRoot } from './moved';
-import { ObjectReader } from './object-reader';
-import { runGit, safeFlags, storeEnv } from './run';
-import { unsound } from './secure';
 import type { GitStore } from './store';
 
 /** While one of these is open git reads nothing in the store, and all of it would look lost. */
@@ -94,24 +92,19 @@ async function undisturbed(store: GitStore, work: () => Promise<void>): Promise<
   }
 }
 
-/** Objects that are there and cannot be read, or are not what their name says. Borrowed ones are the user's repository's. */
 async function checkContent(store: GitStore, report: Report): Promise<void> {
-  const { gitDir } = store.layout;
-  const suspects = [...looseObjects(store), ...(await damagedPacks(store)).flat()];
-  if (suspects.length === 0) return;
-  const reader = new ObjectReader(gitDir);
-  const lost = await unsound(reader, suspects, store.file.objectFormat).finally(() => reader.close());
+  const lost = await damagedObjects(store);
   if (lost.size === 0) return;
   const here = await stillHere(store, lost);
   if (here.length > 0)
-    await report('object-damaged', `${here.length} files of the workspace are damaged in the store.`, async () => {
+    await report('object-damaged', `${hereInWords(here.length)} damaged in the store.`, async () => {
       const writer = store.newWriter();
       for (const { oid, data } of here) writer.add('blob', data, oid);
       await writer.flush();
     });
   for (const { oid } of here) lost.delete(oid);
   if (lost.size === 0) return;
-  const needed = await neededBy(store, lost);
+  const needed = [...(await neededBy(store, lost)).keys()];
   const [what, whom, whoseIs] =
     lost.size === 1
       ? ['1 object of the store is damaged', 'it', 'It belongs']
@@ -120,36 +113,8 @@ async function checkContent(store: GitStore, report: Report): Promise<void> {
   await report('object-damaged', `${what}. ${whose}`);
 }
 
-function looseObjects({ layout: { objects } }: GitStore): string[] {
-  const folders = namesIn(objects).filter((name) => /^[0-9a-f]{2}$/.test(name));
-  return folders.flatMap((folder) => readdirSync(join(objects, folder)).map((rest) => folder + rest));
-}
-
-/** A folder that is gone holds nothing; what is missing by that is told for each checkpoint. */
-function namesIn(folder: string): string[] {
-  return existsSync(folder) ? readdirSync(folder) : [];
-}
-
-/** All that is in packs that do not pass git's own look. */
-async function damagedPacks({ layout: { gitDir, objects } }: GitStore): Promise<string[][]> {
-  const folder = join(objects, 'pack');
-  const names = namesIn(folder).filter((name) => name.endsWith('.idx'));
-  const options = { cwd: gitDir, env: storeEnv(), accept: [1, 128], timeoutMs: 600_000 };
-  const isSound = async (some: string[]): Promise<boolean> => {
-    const paths = some.map((name) => join(folder, name));
-    return (await runGit([...safeFlags, `--git-dir=${gitDir}`, 'verify-pack', ...paths], options)).code === 0;
-  };
-  if (names.length === 0 || (await isSound(names))) return [];
-  const out: string[][] = [];
-  for (const name of names) {
-    // Gone meanwhile: another process has put its objects into a larger one.
-    if ((await isSound([name])) || !existsSync(join(folder, name))) continue;
-    const input = readFileSync(join(folder, name));
-    const { stdout } = await runGit([...safeFlags, `--git-dir=${gitDir}`, 'show-index'], { ...options, input });
-    out.push([...stdout.toString('latin1').matchAll(/^\d+ ([0-9a-f]+)/gm)].map((match) => match[1]!));
-  }
-  return out;
-}
+const hereInWords = (count: number): string =>
+  count === 1 ? '1 file of the workspace is' : `${count} files of the workspace are`;
 
 /** What the workspace's files still have of it. */
 async function stillHere(store: GitStore, lost: ReadonlySet<string>): Promise<Array<{ oid: string; data: Buffer }>> {
@@ -162,21 +127,6 @@ async function stillHere(store: GitStore, lost: ReadonlySet<string>): Promise<Ar
     if (found && 'data' in found && store.hashOf(found.data) === oid) out.set(oid, found.data);
   }
   return [...out].map(([oid, data]) => ({ oid, data }));
-}
-
-async function neededBy(store: GitStore, lost: ReadonlySet<string>): Promise<string[]> {
-  const { gitDir } = store.layout;
-  const out: string[] = [];
-  for (const [name, commit] of store.refsOf.list('refs/')) {
-    const { stdout, stderr } = await runGit(
-      [...safeFlags, `--git-dir=${gitDir}`, 'rev-list', '--objects', '--no-walk', '--no-object-names', commit],
-      { cwd: gitDir, env: storeEnv(), accept: [1, 128], timeoutMs: 600_000 },
-    );
-    // A damaged commit or folder ends it with its name.
-    const met = `${stdout.toString('latin1')}\n${stderr}`.match(/\b[0-9a-f]{40,64}\b/g) ?? [];
-    if (met.some((oid) => lost.has(oid))) out.push(name.replace(/^checkpoints\//, ''));
-  }
-  return out;
 }
 
 /** The folder was moved or renamed: its checkpoints are still kept under its old name. */

@@ -10,6 +10,7 @@ import { lookAt, pushRefs, type PushJob, type RefMove } from './push';
 import type { Scratch } from './scratch';
 import { SessionSender } from './session-sender';
 import { checkpointRefs } from '../git/lost-refs';
+import { damagedObjects, neededBy } from '../git/damaged';
 import { incomplete } from '../git/missing';
 import type { GitStore } from '../git/store';
 import { isVanished, type Address } from './transport';
@@ -18,6 +19,8 @@ import { checkpointRef, originName, placeOf, sessionRef, thisOrigin, type WireRe
 /** So many parents tell git enough: what one checkpoint has, most of its neighbours have. */
 const parentsKept = 500;
 const attempts = 5;
+/** What git says of a pack that could not be made, or could not be used there. */
+const couldNotUnpack = /unpack|missing necessary objects|pack-objects|corrupt|inflate/i;
 
 /** The name of this workspace's part of any remote; null: it has none yet, so nothing there is its own. */
 export async function knownOrigin(store: GitStore): Promise<string | null> {
@@ -59,7 +62,8 @@ export class Publisher {
         // A checkpoint was deleted, and its content freed, while it was being sent: what is left is sent.
         const isGone = CheckpointsError.is(error, 'store-broken') || isVanished(error);
         // Or it has lost content, which makes the other side refuse all of it.
-        const isDamaged = (isGone || CheckpointsError.is(error, 'remote-failed')) && (await this.leaveOutDamaged());
+        const isDamaged =
+          (isGone || CheckpointsError.is(error, 'remote-failed')) && (await this.leaveOutDamaged(String(error)));
         if (!isGone && !isDamaged) throw error;
         last = error;
       }
@@ -68,10 +72,13 @@ export class Publisher {
   }
 
   /** False: nothing is known that was not known before. */
-  private async leaveOutDamaged(): Promise<boolean> {
+  private async leaveOutDamaged(message: string): Promise<boolean> {
     const { store } = this.parts;
     const before = this.damaged.size;
     for (const commit of await incomplete(store.layout.gitDir, [...store.refs().values()])) this.damaged.add(commit);
+    // What is there may be damaged, which only reading all of it tells.
+    if (this.damaged.size === before && couldNotUnpack.test(message))
+      for (const commit of (await neededBy(store, await damagedObjects(store))).values()) this.damaged.add(commit);
     return this.damaged.size > before;
   }
 

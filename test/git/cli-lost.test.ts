@@ -56,15 +56,15 @@ function flip(file: string, at: number): void {
   chmodSync(file, 0o644);
   writeFileSync(file, bytes);
 }
-/** In the middle of the record, as git packs it. */
-function flipPacked(): void {
+/** In the middle of it, as git packs it. */
+function flipPacked(what = 'record'): void {
   git('repack', '-a', '-d', '-q');
   const folder = path.join(gitDir, 'objects/pack');
   const pack = path.join(
     folder,
     readdirSync(folder).find((name) => name.endsWith('.pack'))!,
   );
-  const oid = git('rev-parse', objects['record']!()).trim();
+  const oid = git('rev-parse', objects[what]!()).trim();
   const [, , , size, offset] = git('verify-pack', '-v', pack)
     .split('\n')
     .find((line) => line.startsWith(oid))!
@@ -132,6 +132,19 @@ describe('where a checkpoint has lost something', () => {
       expect(push.added).toContain(checkpoint.id);
     }
     expect((await desk.run(['sync', 'push', remote])).stdout).toContain(`Not sent`);
+  });
+
+  it.each([
+    ['by itself', spoil],
+    ['in a pack', () => flipPacked('file')],
+  ])('what is damaged %s: the others are pushed, and what is not sent is named', async (_, damage) => {
+    const remote = path.join(desk.top, 'remote.git');
+    execFileSync('git', ['init', '-q', '--bare', remote]);
+    damage('file');
+    const { push } = await desk.answer<{ push: { added: string[] } }>(['sync', 'push', remote]);
+    expect(push).toMatchObject({ damaged: [ids['two']] });
+    expect(push.added.sort()).toEqual([ids['one'], ids['three']].sort());
+    expect((await desk.run(['sync', 'push', remote])).stdout).toContain(`doctor\` tells: ${ids['two']}`);
   });
 
   it('content of a file: a restore names the file, and restores the others by their paths', async () => {
