@@ -105,11 +105,22 @@ async function checkContent(store: GitStore, report: Report): Promise<void> {
   for (const { oid } of here) lost.delete(oid);
   if (lost.size === 0) return;
   const needed = [...(await neededBy(store, lost)).keys()];
+  const others = needed.filter((name) => name !== 'base' && name !== 'scan');
+  // The next look at the files makes these two anew.
+  const made = others.length > 0 ? [] : needed.map((name) => `refs/${name}`);
+  if (made.length > 0) {
+    await report('object-damaged', `${made.join(' and ')}: content is damaged.`, () => store.refsOf.remove(made));
+    return;
+  }
   const [what, whom, whoseIs] =
     lost.size === 1
       ? ['1 object of the store is damaged', 'it', 'It belongs']
       : [`${lost.size} objects of the store are damaged`, 'them', 'They belong'];
-  const whose = needed.length === 0 ? `No checkpoint needs ${whom}.` : `${whoseIs} to ${needed.join(', ')}.`;
+  const way = others.length === 1 ? 'Until that is deleted by its id' : 'Until these are deleted by their ids';
+  const whose =
+    others.length === 0
+      ? `No checkpoint needs ${whom}.`
+      : `${whoseIs} to ${others.join(', ')}. ${way} nothing can be freed.`;
   await report('object-damaged', `${what}. ${whose}`);
 }
 
