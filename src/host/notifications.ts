@@ -184,6 +184,11 @@ const particularAdvice = ({ reason, details }: CheckpointsError): Advice | null 
       sentence: 'There is no session backup.',
       wayOut: 'Look whether the path is right and its drive is connected, or choose the folder that holds the backup.',
     };
+  if (details?.['notOurs'] || details?.['plugin'])
+    return {
+      sentence: 'The plugin cannot be put there.',
+      wayOut: details['plugin'] ? 'Check the permissions of the folder, or choose the other place.' : '',
+    };
   if (details?.['forbidden']) return { ...advice['store-readonly'], sentence: 'The store may not be read.' };
   if (details?.['gone'])
     return {
