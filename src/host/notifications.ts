@@ -70,8 +70,8 @@ export const advice: Record<Reason, Advice> = {
   },
   cancelled: { sentence: 'Cancelled.', wayOut: 'Nothing was changed.' },
   conflict: {
-    sentence: 'Some files changed in the same places since then.',
-    wayOut: 'They were left as they are; compare them and take over what you need.',
+    sentence: 'Something changed it meanwhile.',
+    wayOut: 'Look again, then repeat it.',
   },
   'mass-delete': {
     sentence: 'This restore would delete a large part of the workspace.',

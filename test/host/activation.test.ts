@@ -50,6 +50,11 @@ describe('errors', () => {
     const path = '/drive/old';
     const none = explain(new CheckpointsError('no-backup', `No session is at ${path}`, { details: { path } }));
     assert.match(none, /^There is no session backup\. No session is at \/drive\/old\. Look whether the path is right/);
+    // Files that a reverted turn leaves alone are in its result: this is somebody else at the same thing.
+    assert.equal(
+      explain(new CheckpointsError('conflict', 'checkpoint.json was edited meanwhile.')),
+      'Something changed it meanwhile. checkpoint.json was edited meanwhile. Look again, then repeat it.',
+    );
     // What an agent deleted with all that is in it can be brought back.
     const gone = 'The folder /work is not there any more.';
     assert.equal(
