@@ -60,7 +60,7 @@ export const advice: Record<Reason, Advice> = {
     action: { title: 'Clean Up Store', command: commands.cleanUp },
   },
   busy: {
-    sentence: 'Another restore is under way in this workspace.',
+    sentence: 'Another process is working on these checkpoints.',
     wayOut: 'Wait until it has finished, then try again.',
   },
   timeout: {

@@ -50,6 +50,11 @@ describe('errors', () => {
     const path = '/drive/old';
     const none = explain(new CheckpointsError('no-backup', `No session is at ${path}`, { details: { path } }));
     assert.match(none, /^There is no session backup\. No session is at \/drive\/old\. Look whether the path is right/);
+    // It may be a clean-up, or a checkpoint that takes long.
+    assert.match(
+      explain(new CheckpointsError('busy', 'Another process keeps capturing. Try again.')),
+      /^Another process is working on these checkpoints\. Another process keeps capturing\. /,
+    );
     // Files that a reverted turn leaves alone are in its result: this is somebody else at the same thing.
     assert.equal(
       explain(new CheckpointsError('conflict', 'checkpoint.json was edited meanwhile.')),
