@@ -5,7 +5,7 @@ import type { Generation, SessionExport, Todo } from '../core/sessions';
 /** As `opencode export` prints it. */
 export const printed = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
 
-export function generationOf(document: SessionExport): Generation {
+function generationOf(document: SessionExport): Generation {
   return 'location' in document.info ? 'v2' : 'v1';
 }
 

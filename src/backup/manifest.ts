@@ -144,7 +144,7 @@ interface ReadManifest {
   journaled: boolean;
 }
 
-export async function readManifest(folder: BackupFolder, machine: string): Promise<ReadManifest | 'damaged' | null> {
+async function readManifest(folder: BackupFolder, machine: string): Promise<ReadManifest | 'damaged' | null> {
   const bytes = await folder.read(manifestFile(machine));
   const journal = await folder.read(journalFile(machine));
   if (bytes === null && journal === null) return null;

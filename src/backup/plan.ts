@@ -55,7 +55,7 @@ function mustRead(
 }
 
 /** How long after its last change a session is read once more: OpenCode adds to a turn after its end. */
-export const restMs = 60_000;
+const restMs = 60_000;
 
 export function isSettled(updatedAt: number, readAt: number): boolean {
   return readAt - updatedAt > restMs;

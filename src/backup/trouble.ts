@@ -40,7 +40,7 @@ export function isPassing(error: unknown): boolean {
 }
 
 /** Also of an error that was given a reason of the store's on its way. */
-export function systemCode(error: unknown): string {
+function systemCode(error: unknown): string {
   const own = codeOf(error);
   if (own !== '' || !(error instanceof Error) || error.cause === undefined) return own;
   return systemCode(error.cause);

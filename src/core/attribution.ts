@@ -10,8 +10,6 @@ export interface Attribution {
   /** The call the change followed, if that call named the path or could change any. */
   callId: string | null;
   tool: string | null;
-  /** The checkpoint that first has the change; null: only the working files have it. */
-  seenBy: CheckpointId | null;
   /** An agent was at work, but nothing that it is known to have done touches this path: it may as well have been the user. */
   unsure?: true;
 }
@@ -92,7 +90,7 @@ export function attribute(
       result.set(path, owner(interval, path, late));
     }
   }
-  for (const path of open) result.set(path, { ...nobody, by: 'unknown', seenBy: null });
+  for (const path of open) result.set(path, { ...nobody, by: 'unknown' });
   return result;
 }
 
@@ -193,18 +191,17 @@ function sameTurn(one: Attributable, other: Attributable): boolean {
 const nobody = { session: null, turn: null, callId: null, tool: null };
 
 function owner(interval: Interval, path: string, late: boolean): Attribution {
-  const seenBy = interval.end?.id ?? null;
   const { restored, touched, running } = interval;
   if (restored !== null && !late && (touched === null || touched.has(path)))
-    return { ...nobody, by: 'restore', session: restored.session, seenBy };
+    return { ...nobody, by: 'restore', session: restored.session };
   const naming = (one: Running): Attributable['cause'] =>
     causesOf(interval, one).find((cause) => names(cause, path)) ?? null;
   const by = running.find((one) => naming(one) !== null) ?? running[0];
-  if (by === undefined) return { ...nobody, by: 'user', seenBy };
+  if (by === undefined) return { ...nobody, by: 'user' };
   const named = naming(by);
   // Two agents at once, and the path was named by neither: it was one of them.
   const unsure = named === null && isUnsure(interval, path) ? { unsure: true as const } : {};
-  if (running.length > 1 && named === null) return { ...nobody, by: 'agent', seenBy, ...unsure };
+  if (running.length > 1 && named === null) return { ...nobody, by: 'agent', ...unsure };
   // A call that names its paths changes those; one that names none (a shell command) may change any.
   const last = causesOf(interval, by).at(-1);
   const call = named ?? (last?.paths.length === 0 ? last : null);
@@ -214,7 +211,6 @@ function owner(interval: Interval, path: string, late: boolean): Attribution {
     turn: by.turn,
     callId: call?.callId ?? null,
     tool: call?.tool ?? null,
-    seenBy,
     ...unsure,
   };
 }

@@ -310,7 +310,7 @@ function anchorOf(target: Checkpoint): SessionAnchor {
 }
 
 /** What the agent is told, since its memory of the files may be of another time. */
-export function restoreNote(target: Pick<Checkpoint, 'title' | 'id' | 'trigger'>, done: RestoredFiles | null): string {
+function restoreNote(target: Pick<Checkpoint, 'title' | 'id' | 'trigger'>, done: RestoredFiles | null): string {
   // A prompt that was taken back must not be read as what is to be done.
   const to =
     target.trigger === 'turn'

@@ -14,7 +14,7 @@ export interface Candidate {
 /** What `latest` counts: what people and agents made, and turns. Not their tool and idle points, safety, task or fetched ones. */
 export const latestTriggers: readonly Trigger[] = ['manual', 'agent', 'turn'];
 
-export const minPrefix = 6;
+const minPrefix = 6;
 
 export type ParsedReference =
   { kind: 'latest'; back: number } | { kind: 'text'; name: string; idPrefix: string | null; fullId: boolean };

@@ -22,7 +22,7 @@ export interface Drop {
 }
 
 const day = 24 * 60 * 60 * 1000;
-export const keptRestorePoints = 20;
+const keptRestorePoints = 20;
 
 /** Nobody asked for these one by one. Manual, agent and imported ones were asked for and are never thinned. */
 const thinned: Record<Trigger, boolean> = {
@@ -103,7 +103,7 @@ export function overSize(checkpoints: readonly Retained[], bytes: number, limit:
 }
 
 /** Whether thinning may ever touch it, apart from the newest restore points. */
-export function isAutomatic(checkpoint: Retained): boolean {
+function isAutomatic(checkpoint: Retained): boolean {
   return (
     thinned[checkpoint.trigger] &&
     !checkpoint.pinned &&

@@ -4,8 +4,8 @@ import { isStatus, listFields, readTask, taskStatuses } from './task';
 
 /** `checkpoint.json` and `checkpoint-history.json` of `.opencode/state`: version 2, which other tools read and write, too. */
 
-export const stateVersion = 2;
-export const historyLength = 10;
+const stateVersion = 2;
+const historyLength = 10;
 
 export interface LiveTask {
   task: TaskState;

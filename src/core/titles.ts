@@ -2,7 +2,7 @@ import { CheckpointsError } from './errors';
 import type { Cause, RestoreRecord, TaskState, Trigger, TurnInfo } from './model';
 import { characterCount, firstLine, lineProblem, oneLine, shorten } from './text';
 
-export const maxNameLength = 200;
+const maxNameLength = 200;
 
 export interface TitleInput {
   name?: string | null;

@@ -85,11 +85,6 @@ export function turnAt(turns: readonly Turn[], messageId: string): Turn | null {
   );
 }
 
-/** The turn that a sub-agent's session worked for. */
-export function turnOfChild(turns: readonly Turn[], session: string): Turn | null {
-  return turns.find((turn) => turn.children.includes(session)) ?? null;
-}
-
 /** Which turn of which session a checkpoint belongs to; null for none. Numbers come again after OpenCode's own undo. */
 export function turnKey({ session, turn }: Pick<Checkpoint, 'session' | 'turn'>): string | null {
   return turn === null ? null : `${session?.id ?? '-'}/${turn.messageId ?? turn.number}`;

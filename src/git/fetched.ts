@@ -8,7 +8,7 @@ import type { Refs } from './refs';
 import type { SyncState } from './sync-state';
 import { cleanRecord, maxRecordBytes } from './untrusted-record';
 
-export const fetchedRefs = 'refs/remote-checkpoints/';
+const fetchedRefs = 'refs/remote-checkpoints/';
 export const fetchedSessionRefs = 'refs/remote-sessions/';
 
 /** The part of a ref's name that says whose checkpoint it is. */

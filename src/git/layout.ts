@@ -8,7 +8,7 @@ import { makeFolder } from './folders';
 import type { HashName } from './pack-writer';
 import { workspaceFolder } from './roots';
 
-export const formatVersion = 1;
+const formatVersion = 1;
 
 export interface WorkspaceFile {
   root: string;

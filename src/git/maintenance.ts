@@ -201,7 +201,7 @@ function hasRoom(layout: Layout, bytes: number): boolean {
 }
 
 /** What processes that were killed left behind. The caller holds the exclusive lease. */
-export function sweep(layout: Layout): string[] {
+function sweep(layout: Layout): string[] {
   const removed: string[] = [];
   const pack = join(layout.objects, 'pack');
   const names = list(pack);

@@ -9,7 +9,7 @@ const manyPacks = 40;
 /** Larger ones are left as they are: copying them would cost more than it brings. */
 const largePack = 64 << 20;
 
-export function smallPacks(store: Pick<GitStore, 'layout'>): string[] {
+function smallPacks(store: Pick<GitStore, 'layout'>): string[] {
   const folder = join(store.layout.objects, 'pack');
   const names = readdirSync(folder);
   return names.filter((name) => {

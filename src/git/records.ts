@@ -12,7 +12,7 @@ export function checkpointMessage(checkpoint: Checkpoint): string {
   return `${oneLine(checkpoint.title)}\n\n${JSON.stringify({ ...checkpoint, files })}\n`;
 }
 
-export function oneLine(text: string): string {
+function oneLine(text: string): string {
   // eslint's control character rule does not apply to escapes built from code points.
   return [...text].map((c) => (c < ' ' || c === '\u007f' ? ' ' : c)).join('');
 }

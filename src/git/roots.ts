@@ -5,7 +5,7 @@ import { basename, dirname, join, resolve, sep } from 'node:path';
 import { CheckpointsError } from '../core/errors';
 import { quietFlags, runGit, userEnv } from './run';
 
-export function workspaceId(root: string): string {
+function workspaceId(root: string): string {
   return createHash('sha256').update(root).digest('hex').slice(0, 16);
 }
 

@@ -5,7 +5,7 @@ import type { PackWriter } from './pack-writer';
 import { encodeCommit, parseCommit } from './records';
 import type { Refs } from './refs';
 
-export const syncRef = 'refs/sync';
+const syncRef = 'refs/sync';
 
 export interface SyncFacts {
   /** Makes this store's part of a remote its own: random, made once. */

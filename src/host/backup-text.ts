@@ -52,7 +52,7 @@ export const reportText = (report: BackupReport): string => {
   return `Backed up ${parts.join(', ')}.`;
 };
 
-export const stateWords: Record<SessionState, string> = {
+const stateWords: Record<SessionState, string> = {
   new: 'new',
   newer: 'the backup has more',
   older: 'older than what is there',

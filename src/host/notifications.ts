@@ -60,7 +60,7 @@ export const advice: Record<Reason, Advice> = {
     action: { title: 'Clean Up Store', command: commands.cleanUp },
   },
   busy: {
-    sentence: 'Another restore is under way in this workspace.',
+    sentence: 'Another process is working on these checkpoints.',
     wayOut: 'Wait until it has finished, then try again.',
   },
   timeout: {
@@ -70,8 +70,8 @@ export const advice: Record<Reason, Advice> = {
   },
   cancelled: { sentence: 'Cancelled.', wayOut: 'Nothing was changed.' },
   conflict: {
-    sentence: 'Some files changed in the same places since then.',
-    wayOut: 'They were left as they are; compare them and take over what you need.',
+    sentence: 'Something changed it meanwhile.',
+    wayOut: 'Look again, then repeat it.',
   },
   'mass-delete': {
     sentence: 'This restore would delete a large part of the workspace.',
@@ -183,6 +183,11 @@ const particularAdvice = ({ reason, details }: CheckpointsError): Advice | null 
     return {
       sentence: 'There is no session backup.',
       wayOut: 'Look whether the path is right and its drive is connected, or choose the folder that holds the backup.',
+    };
+  if (details?.['notOurs'] || details?.['plugin'])
+    return {
+      sentence: 'The plugin cannot be put there.',
+      wayOut: details['plugin'] ? 'Check the permissions of the folder, or choose the other place.' : '',
     };
   if (details?.['forbidden']) return { ...advice['store-readonly'], sentence: 'The store may not be read.' };
   if (details?.['gone'])

@@ -16,7 +16,10 @@ export class Plugin implements vscode.Disposable {
   readonly onDidInstall = this.installedAnew.event;
 
   constructor(
-    private readonly context: Pick<vscode.ExtensionContext, 'extensionUri' | 'extension' | 'globalState'>,
+    private readonly context: Pick<
+      vscode.ExtensionContext,
+      'extensionUri' | 'extension' | 'globalState' | 'workspaceState'
+    >,
     private readonly workspaces: Workspaces,
   ) {}
 
@@ -93,14 +96,15 @@ export class Plugin implements vscode.Disposable {
     for (const { api } of this.workspaces.current) await spareStart(api.root);
   }
 
-  /** An older copy of ours is offered an update, once for each version: whoever says no has said it. */
+  /** An older copy of ours is offered an update, once for each version: whoever says no has said it. Every project has a copy of its own. */
   async offerUpdate(): Promise<void> {
-    const key = `pluginUpdateOffered:${this.version}`;
-    if (!vscode.workspace.isTrusted || this.context.globalState.get<boolean>(key) === true) return;
+    if (!vscode.workspace.isTrusted) return;
     for (const root of this.workspaces.current)
       for (const { place, plugin } of await this.installed(root)) {
-        if (!plugin.outdated) continue;
-        await this.context.globalState.update(key, true);
+        const memory = place === 'project' ? this.context.workspaceState : this.context.globalState;
+        const key = `pluginUpdateOffered:${this.version}:${plugin.path}`;
+        if (!plugin.outdated || memory.get<boolean>(key) === true) continue;
+        await memory.update(key, true);
         const where = place === 'project' ? root.name : 'all your projects';
         const answer = await vscode.window.showInformationMessage(
           plugin.version === this.version

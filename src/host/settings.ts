@@ -11,7 +11,7 @@ import { writeStoreLocation, type Written } from './store-location';
  * VS Code's settings as one layer of the configuration, for plugin and command line too. Only what the user has set:
  * a default written down would hide the files below it.
  */
-export const ownSettings = (folder: vscode.Uri): Partial<Record<SettingKey, unknown>> => {
+const ownSettings = (folder: vscode.Uri): Partial<Record<SettingKey, unknown>> => {
   const configuration = vscode.workspace.getConfiguration(section, folder);
   const own: Partial<Record<SettingKey, unknown>> = {};
   for (const key of Object.values(settings)) {

@@ -18,7 +18,7 @@ export interface Memory {
 type Content = Record<string, unknown>;
 
 /** The file as it shall be, for a setting that may be empty. What the user wrote there stays where the setting says nothing. */
-export const placeStore = (
+const placeStore = (
   content: Content,
   wanted: string,
   written: Written | undefined,

@@ -6,7 +6,7 @@ import { isInside } from './belonging';
 import type { Offer } from './offers';
 
 /** Where that plugin wrote, the most likely first. OpenCode's own old folder comes last: it is no backup, but has the same layout. */
-export function s4Places(env: NodeJS.ProcessEnv = process.env, home = homedir()): string[] {
+function s4Places(env: NodeJS.ProcessEnv = process.env, home = homedir()): string[] {
   return [
     ...(env['OPENCODE_BACKUP_PATH'] ? [env['OPENCODE_BACKUP_PATH']] : []),
     path.join(home, 'Library', 'CloudStorage', 'GoogleDrive', 'My Drive', 'opencode-sessions'),

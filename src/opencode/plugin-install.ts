@@ -112,16 +112,22 @@ export async function installPlugin(
     throw new CheckpointsError('conflict', `${path} is not a file of ours. Move it away first.`, {
       details: { notOurs: true },
     });
-  if (before !== content) {
-    await mkdir(join(folder, 'plugins'), { recursive: true });
-    await writeAtomic(path, content, 0o644);
-  }
-  // The other name of the folder is searched as well: a copy there would be loaded a second time.
-  await removeOwn(join(folder, 'plugin', pluginFileName));
+  await inFolder(folder, async () => {
+    if (before !== content) {
+      await mkdir(join(folder, 'plugins'), { recursive: true });
+      await writeAtomic(path, content, 0o644);
+    }
+    // The other name of the folder is searched as well: a copy there would be loaded a second time.
+    await removeOwn(join(folder, 'plugin', pluginFileName));
+  });
   const seeded: string[] = [];
   const users = projectCopies([folder], options);
   for (const one of new Set([folder, configFolder('global', options), ...searchedFolders(options)]))
-    if (await seedFolder(one, users)) seeded.push(one);
+    try {
+      if (await seedFolder(one, users)) seeded.push(one);
+    } catch {
+      // It cannot be written: OpenCode 1 waits there, as it did before, and the plugin works all the same.
+    }
   return { path, version: options.version, outdated: false, changed: before !== content, seeded };
 }
 
@@ -142,9 +148,27 @@ async function findCopy(folder: string): Promise<{ path: string; version: string
   return null;
 }
 
+/** What the file system does not allow there is nobody's fault, and has a way out. */
+async function inFolder<T>(folder: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    const { code, errno, message } = error as NodeJS.ErrnoException;
+    if (code === undefined || errno === undefined) throw error;
+    throw new CheckpointsError('workspace-readonly', `${folder} cannot be changed: ${message}.`, {
+      cause: error,
+      details: { plugin: true },
+    });
+  }
+}
+
 /** Returns the files that went. */
 export async function uninstallPlugin(place: PluginPlace, options: InstallOptions): Promise<string[]> {
   const folder = configFolder(place, options);
+  return inFolder(folder, () => takeAway(place, folder, options));
+}
+
+async function takeAway(place: PluginPlace, folder: string, options: InstallOptions): Promise<string[]> {
   const removed: string[] = [];
   for (const name of ['plugins', 'plugin']) {
     const path = join(folder, name, pluginFileName);

@@ -27,7 +27,7 @@ const words: ReadonlyArray<{ tool: string; usage: string; steps: string; otherwi
     tool: 'checkpoint_restore',
     usage: 'restore REF-or-FILE',
     steps:
-      'restore REF: checkpoint_restore; REF is an id, a name, latest or latest~N. If it is a file: checkpoint_restore with path FILE and nothing else',
+      'restore REF: checkpoint_restore; REF is an id, a name or latest~N; for latest use latest~1, for the newest is the point before this command. If it is a file: checkpoint_restore with path FILE and nothing else',
   },
   {
     tool: 'checkpoint_delete',
@@ -62,7 +62,8 @@ export function slashCommands(tools: ReadonlyArray<Pick<ToolSpec, 'name'>>): Sla
       template: [
         '/rewind $ARGUMENTS',
         '',
-        'The user typed this command. If a checkpoint is named there, call checkpoint_restore with it. If a number N is there, use latest~N.',
+        'The user typed this command. If a checkpoint is named there, call checkpoint_restore with it. If a number N is there, use latest~N; for latest',
+        'use latest~1, for the newest is the point before this command.',
         'If nothing is there, call checkpoint_list, show the newest ten, and ask which one to go back to. Do nothing else.',
       ].join('\n'),
     },

@@ -1,12 +1,15 @@
-import type { SessionRestoreReport } from '../backup/api';
+import type { BackupStatus, SessionRestoreReport } from '../backup/api';
 import { usualTiming } from '../backup/scheduler';
 import { messageOf } from '../backup/trouble';
+import { CheckpointsError } from '../core/errors';
 import { flag } from './arguments';
 import { input, type Toolbox, type ToolSpec } from './tool-spec';
 
 /** How long an agent waits for another run to end. */
 const patienceMs = 20_000;
 const yes = { type: 'boolean' };
+/** The words that the older plugin answers with, and the way out. */
+const off = 'No backup path configured. The user can name a folder: OPENCODE_BACKUP_PATH, or the setting backup.path.';
 const seconds = (ms: number): string => (ms / 1000).toFixed(1);
 const secondsAgo = (iso: string): number => Math.max(0, Math.round((Date.now() - Date.parse(iso)) / 1000));
 
@@ -39,18 +42,31 @@ export function backupTools(box: Toolbox): ToolSpec[] {
 
 async function sync({ backup }: Toolbox, force: boolean): Promise<string> {
   const { service } = backup;
-  const { lastRunAt } = await service.status();
+  const now = await service.status();
+  const { lastRunAt } = now;
   const wait = lastRunAt === null ? 0 : usualTiming.spacingMs / 1000 - secondsAgo(lastRunAt);
-  if (lastRunAt !== null && !force && wait > 0)
+  if (lastRunAt !== null && !force && wait > 0 && hasEnded(now))
     return `Sync skipped - last sync ${secondsAgo(lastRunAt)}s ago. Wait ${wait}s or force=true.`;
   // One that began by itself is most likely under way: the sessions of this very conversation changed.
   const report = await service.run({ waitMs: patienceMs });
   if (report.problem?.trouble === 'busy')
     return 'Backup failed: another one is under way, and takes long. It saves what changed meanwhile, too; call session_backup_status to see how it ended.';
+  if (report.problem?.trouble === 'off') return `Backup failed: ${off}`;
   if (report.problem) return `Backup failed: ${report.problem.message}`;
   const changed = report.written + report.deleted;
   const files = changed > 0 ? `, ${changed} files changed` : '';
   return `Backup complete in ${seconds(report.durationMs)}s${files}. Destination: ${report.path}`;
+}
+
+/** A run that died says nothing of how it went; nor does one that is under way. */
+function hasEnded({ lastRunAt, lastSuccessAt, problem }: BackupStatus): boolean {
+  return problem !== null || (lastRunAt !== null && lastSuccessAt !== null && lastSuccessAt >= lastRunAt);
+}
+
+function success(now: BackupStatus): string {
+  if (now.lastRunAt === null) return 'never synced';
+  if (now.problem !== null) return `no (${now.problem.message})`;
+  return hasEnded(now) ? 'yes' : 'no (under way, or cut off)';
 }
 
 async function status({ backup }: Toolbox): Promise<string> {
@@ -64,7 +80,7 @@ async function status({ backup }: Toolbox): Promise<string> {
     `Backup size: ${(now.bytes / 1e6).toFixed(2)} MB`,
     `Last backup: ${last ?? 'never'}`,
     `Last sync: ${now.lastRunAt === null ? 'never' : `${secondsAgo(now.lastRunAt)}s ago`}`,
-    `Last sync success: ${now.lastRunAt === null ? 'never synced' : now.problem === null ? 'yes' : `no (${now.problem.message})`}`,
+    `Last sync success: ${success(now)}`,
     `Syncs this session: ${now.runs}`,
     `Sync pending: ${now.state === 'pending' || now.state === 'running' ? 'yes' : 'no'}`,
   ].join('\n');
@@ -77,7 +93,8 @@ async function restore({ backup }: Toolbox, confirmed: boolean): Promise<string>
   try {
     return restored(await backup.service.restore());
   } catch (error) {
-    return `Restore failed: ${messageOf(error)}`;
+    const nowhere = CheckpointsError.is(error, 'no-backup') && error.details?.['path'] === undefined;
+    return `Restore failed: ${nowhere ? off : messageOf(error)}`;
   }
 }
 

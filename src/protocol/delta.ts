@@ -46,6 +46,6 @@ export function applyReply(current: TimelineWindow | null, reply: TimelineReply)
   return { ...frame, rows };
 }
 
-export function newestRowFirst(a: TimelineRow, b: TimelineRow): number {
+function newestRowFirst(a: TimelineRow, b: TimelineRow): number {
   return b.t - a.t || (a.id < b.id ? 1 : a.id > b.id ? -1 : 0);
 }

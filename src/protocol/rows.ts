@@ -123,7 +123,7 @@ function forkedAt(
   )?.id;
 }
 
-export function newestFirst<T extends { id: string; createdAt: string }>(records: readonly T[]): T[] {
+function newestFirst<T extends { id: string; createdAt: string }>(records: readonly T[]): T[] {
   return [...records].sort((a, b) => compare(b.createdAt, a.createdAt) || compare(b.id, a.id));
 }
 

@@ -88,6 +88,10 @@ describe('plugin', () => {
       expect((await desk.run(['plugin', 'install', '--global'], at)).stdout).toMatch(/^Already there: [^\n]*\n$/);
       const { plugin } = await desk.answer<{ plugin: { global: unknown; project: unknown } }>(['plugin', 'status'], at);
       expect(plugin).toMatchObject({ global: { outdated: false }, project: null });
+      const [copy = ''] = /\S+\.js/.exec(installed.stdout) ?? [];
+      writeFileSync(copy, '// opencode-checkpoints 0.0.1 0123456789ab\nexport default {};\n');
+      const old = await desk.run(['plugin', 'status'], at);
+      expect(old.stdout).toMatch(/^global {3}0\.0\.1, outdated: run `plugin install --global` {2}/m);
       await desk.answer(['plugin', 'uninstall', '--global'], at);
     } finally {
       if (made) rmSync(built);

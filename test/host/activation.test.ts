@@ -50,6 +50,16 @@ describe('errors', () => {
     const path = '/drive/old';
     const none = explain(new CheckpointsError('no-backup', `No session is at ${path}`, { details: { path } }));
     assert.match(none, /^There is no session backup\. No session is at \/drive\/old\. Look whether the path is right/);
+    // It may be a clean-up, or a checkpoint that takes long.
+    assert.match(
+      explain(new CheckpointsError('busy', 'Another process keeps capturing. Try again.')),
+      /^Another process is working on these checkpoints\. Another process keeps capturing\. /,
+    );
+    // Files that a reverted turn leaves alone are in its result: this is somebody else at the same thing.
+    assert.equal(
+      explain(new CheckpointsError('conflict', 'checkpoint.json was edited meanwhile.')),
+      'Something changed it meanwhile. checkpoint.json was edited meanwhile. Look again, then repeat it.',
+    );
     // What an agent deleted with all that is in it can be brought back.
     const gone = 'The folder /work is not there any more.';
     assert.equal(

@@ -60,13 +60,14 @@ export const backupOf = (workspaces: Workspaces): Backup => new Backup(workspace
 /** The extension's view of the OpenCode plugin, with a memory of its own. */
 export const pluginOf = (workspaces: Workspaces): Plugin => {
   const memory = new Map<string, unknown>();
-  const globalState = {
+  const state = {
     keys: () => [...memory.keys()],
     get: <T>(key: string) => memory.get(key) as T,
     update: async (key: string, value: unknown) => void memory.set(key, value),
     setKeysForSync: () => undefined,
   };
-  return new Plugin({ extension: extension(), extensionUri: extension().extensionUri, globalState }, workspaces);
+  const { extensionUri } = extension();
+  return new Plugin({ extension: extension(), extensionUri, globalState: state, workspaceState: state }, workspaces);
 };
 
 /** Waits for something that VS Code or the store tells a little later. Fails with what was seen last. */

@@ -1,4 +1,6 @@
 import * as assert from 'node:assert/strict';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { commands } from '../../src/host/ids';
 import { Workspaces } from '../../src/host/workspaces';
 import {
@@ -57,6 +59,14 @@ describe('OpenCode plugin', () => {
     assert.equal(await plugin.state(), 'absent');
     write(file, '// opencode-checkpoints 0.0.1 0123456789ab\nexport default {};\n');
     assert.deepEqual(await answering([], () => plugin.offerUpdate()), []);
+    // What was said of one project's copy is not said of another's.
+    const theirs = `${other.api.root}/${file}`;
+    mkdirSync(dirname(theirs), { recursive: true });
+    writeFileSync(theirs, '// opencode-checkpoints 0.0.1 0123456789ab\nexport default {};\n');
+    const next = await answering([undefined], () => plugin.offerUpdate());
+    rmSync(dirname(dirname(theirs)), { recursive: true });
+    assert.equal(next.length, 1);
+    assert.ok(next[0]?.message.includes(other.name));
     await workspaces.close();
     workspaces.dispose();
   });
@@ -65,7 +75,10 @@ describe('OpenCode plugin', () => {
     write(file, 'export default {};\n');
     const asked = await answering(['This Project'], () => run(commands.installPlugin));
     assert.equal(asked[1]?.kind, 'error');
-    assert.match(asked[1]?.message ?? '', /is not a file of ours/);
+    assert.match(
+      asked[1]?.message ?? '',
+      /^The plugin cannot be put there\. \S+ is not a file of ours\. Move it away first\.$/,
+    );
     assert.equal(read(file), 'export default {};\n');
   });
 });

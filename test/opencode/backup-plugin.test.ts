@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -69,6 +69,14 @@ describe.each(generations)('the backup inside OpenCode %s', (generation) => {
     expect(status).toContain(`Backup path: ${backup}`);
     expect(status).toContain('Sessions backed up: 1\n');
     expect(status).toContain('Last sync success: yes');
+    // What a machine that died in the middle of its last run leaves behind.
+    const own = join(server.home, 'data', 'opencode-checkpoints', 'backup');
+    const [facts = ''] = (await readdir(own)).filter((name) => /^[0-9a-f]{16}\.json$/.test(name));
+    const known = JSON.parse(await readFile(join(own, facts), 'utf8')) as object;
+    const cutOff = { ...known, lastRunAt: new Date().toISOString(), lastSuccessAt: '2026-01-01T00:00:00.000Z' };
+    await writeFile(join(own, facts), JSON.stringify(cutOff));
+    expect(await ask(session, 'did it end', 'session_backup_status')).toContain('Last sync success: no (under way');
+    expect(await ask(session, 'then anew', 'session_backup_sync')).toMatch(/^Backup complete in /);
     expect(await ask(session, 'bring all back', 'session_backup_restore', { confirm: false })).toMatch(
       /^Restore requires confirm=true\./,
     );

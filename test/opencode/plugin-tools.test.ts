@@ -135,11 +135,13 @@ describe.each(generations)("the agent's tools on OpenCode %s", (generation) => {
           call('checkpoint_save', { status: 'bogus' }),
           call('checkpoint_load_snapshot', { name: 'nowhere' }),
           call('checkpoint_create', { name: 'falsified', metadata: { ticket: 1, turnEnd: mine } }),
+          call('session_backup_sync', { force: true }),
+          call('session_backup_restore', { confirm: true }),
         ],
       },
       { text: 'Done.' },
     ]);
-    const [create, unknown, scope, other, status, snapshot, falsified] = rig.answers();
+    const [create, unknown, scope, other, status, snapshot, falsified, ...noBackup] = rig.answers();
     // OpenCode 2 looks at the schema itself, OpenCode 1 leaves all of it to us.
     expect(create).toMatch(generation === 'v1' ? /"name" is missing. Example: / : /name: Missing key/);
     expect(unknown).toContain('Restore failed: No checkpoint is named');
@@ -148,6 +150,9 @@ describe.each(generations)("the agent's tools on OpenCode %s", (generation) => {
     expect(other).toContain('not to this session');
     expect(status).toMatch(/not_started\W+in_progress\W+blocked\W+done/);
     expect(JSON.parse(snapshot ?? '')).toEqual({ error: 'Snapshot not found', name: 'nowhere', available: [] });
+    const wayOut =
+      'No backup path configured. The user can name a folder: OPENCODE_BACKUP_PATH, or the setting backup.path.';
+    expect(noBackup).toEqual([`Backup failed: ${wayOut}`, `Restore failed: ${wayOut}`]);
     expect(falsified).toContain('Metadata cannot have "turnEnd"');
     expect((await rig.list()).some(({ name }) => name === 'falsified')).toBe(false);
     expect((await rig.list()).some(({ id }) => id === mine)).toBe(true);

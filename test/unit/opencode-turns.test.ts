@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ToolCall } from '../../src/core/sessions';
 import { turnAround } from '../../src/core/turn-revert';
-import { promptTakenBack, todosAfter, turnAt, turnInfo, turnKey, turnOfChild, turnsOf } from '../../src/core/turns';
+import { promptTakenBack, todosAfter, turnAt, turnInfo, turnKey, turnsOf } from '../../src/core/turns';
 import { Records } from './records';
 import { conversation, message } from './session-samples';
 
@@ -114,8 +114,6 @@ describe('turns', () => {
     expect(turns[0]).toMatchObject({ model: 'p/used', agent: 'build', error: 'Boom', children: ['ses_c'] });
     expect(turnAt(turns, 'm3')?.number).toBe(1);
     expect(turnAt(turns, 'm9')).toBeNull();
-    expect(turnOfChild(turns, 'ses_c')?.number).toBe(1);
-    expect(turnOfChild(turns, 'ses_x')).toBeNull();
   });
 
   it('say at most 500 characters of the prompt', () => {

@@ -60,6 +60,16 @@ describe('installing the plugin', () => {
     expect(existsSync(path)).toBe(true);
   });
 
+  it('works where the configuration folder cannot be changed, and says what cannot where its own cannot be', async () => {
+    await writeFile(join(folder, 'config'), 'a file, where nobody can make a folder\n');
+    expect(await installPlugin('project', options)).toMatchObject({ seeded: [join(options.root, '.opencode')] });
+    expect(await installedPlugin('project', options)).toMatchObject({ outdated: false });
+    await expect(installPlugin('global', options)).rejects.toMatchObject({
+      reason: 'workspace-readonly',
+      message: expect.stringContaining(`${join(folder, 'config', 'opencode')} cannot be changed: `) as string,
+    });
+  });
+
   it('spares OpenCode 1 its npm install only where nobody else needs the package', async () => {
     const config = join(folder, 'config', 'opencode');
     const project = join(options.root, '.opencode');

@@ -60,6 +60,11 @@ describe("the agent's tools", () => {
     expect(said('core')).toEqual(['checkpoint_create', 'checkpoint_diff', 'checkpoint_list', 'checkpoint_restore']);
     expect(slashCommands(toolsFor('none', box))).toEqual([]);
   });
+
+  it('do not take the point before a slash command for what its user calls the latest', () => {
+    const ofRestore = slashCommands(toolsFor('core', box)).map(({ template }) => template);
+    for (const template of ofRestore) expect(template).toMatch(/for latest\s+use latest~1/);
+  });
 });
 
 describe('what a tool refuses', () => {

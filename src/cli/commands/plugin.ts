@@ -126,7 +126,7 @@ function statusView(status: Status, { style }: Output): string {
     const state = !plugin
       ? style.dim('not installed')
       : plugin.outdated
-        ? style.yellow(`${plugin.version}, outdated: run \`plugin install\``)
+        ? style.yellow(`${plugin.version}, outdated: run \`plugin install${name === 'global' ? ' --global' : ''}\``)
         : style.green(plugin.version);
     return `${name.padEnd(9)}${state}${plugin ? `  ${visible(plugin.path)}` : ''}\n`;
   };

@@ -13,7 +13,7 @@ export function when(iso: string): string {
   return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
 }
 
-export function counts({ added, modified, deleted }: { added: number; modified: number; deleted: number }): string {
+function counts({ added, modified, deleted }: { added: number; modified: number; deleted: number }): string {
   const parts = [added && `+${added}`, modified && `~${modified}`, deleted && `-${deleted}`].filter(Boolean);
   return parts.join(' ') || '-';
 }
@@ -91,6 +91,6 @@ function gitLine({ commit, branch, dirty }: NonNullable<Checkpoint['git']>): str
     .join(', ');
 }
 
-export function reasonLines(entries: Array<{ path: string; reason: string }>): string {
+function reasonLines(entries: Array<{ path: string; reason: string }>): string {
   return entries.map(({ path, reason }) => `${visible(path)} (${visible(reason)})`).join(', ');
 }

@@ -4,7 +4,7 @@ import { matches, parseFilter, type Filter } from './filter';
 import { layout, sessionTones, statusChanges, type Layout, type StatusChange } from './layout';
 
 /** Colours for sessions; the rest of the theme's palette means something else (you, restores, trouble). */
-export const toneCount = 5;
+const toneCount = 5;
 
 /** Everything that follows from the rows alone: computed once per answer of the host. */
 export interface RowData {

@@ -25,9 +25,9 @@ const lists: Array<[key: 'currentPlan' | 'completedSteps' | 'nextSteps' | 'block
   ['notes', 'note'],
 ];
 
-export const isStatus = (value: unknown): value is TaskStatus => typeof value === 'string' && value in statusLabel;
+const isStatus = (value: unknown): value is TaskStatus => typeof value === 'string' && value in statusLabel;
 
-export function statusChip(status: TaskStatus): TemplateResult {
+function statusChip(status: TaskStatus): TemplateResult {
   return html`<span class="chip status status-${status}"
     ><span class="codicon codicon-${statusIcon[status]}" aria-hidden="true"></span>${statusLabel[status]}</span
   >`;

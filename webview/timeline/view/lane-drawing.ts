@@ -19,7 +19,7 @@ export function geometry(columns: number, rowHeight: number, width: number): Geo
   return { rowHeight, pitch, columns: shown, width: shown * pitch + (narrow ? 10 : 14) };
 }
 
-export const laneX = ({ pitch, columns }: Geometry, column: number): number =>
+const laneX = ({ pitch, columns }: Geometry, column: number): number =>
   Math.min(column, columns - 1) * pitch + pitch / 2 + (pitch > 12 ? 6 : 4);
 
 export interface LaneDrawing {

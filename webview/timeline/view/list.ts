@@ -10,7 +10,7 @@ import { pageStep, scrollToReveal, visibleSlice, type Viewport } from '../model/
 import { drawLanes, geometry } from './lane-drawing';
 import { dayRow, itemId, rowTemplate, type RowContext } from './row';
 
-export const rowHeight = 26;
+const rowHeight = 26;
 const overscan = 8;
 
 /** What the list leaves to the page around it. */
