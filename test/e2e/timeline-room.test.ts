@@ -7,6 +7,8 @@ import { timelineTests } from './timeline/hooks';
 const timeline = timelineTests();
 const { showAfternoon } = timeline;
 
+const agent = (number: number) => ({ id: `ses_${number}`, title: `Session ${number}`, parent: null });
+
 /** What is wider than its place, of what must be read whole. */
 const cutOff = ({ page }: OpenPage, selector: string): Promise<string[]> =>
   page
@@ -111,16 +113,38 @@ describe('room', () => {
     expect(targets).toEqual([]);
   });
 
+  it.each([390, 450, 560])('leaves the rows most of it, however many lanes there are, at %i px', async (width) => {
+    const checkpoints = Array.from({ length: 24 }, (_, index) =>
+      record(now - (24 - index) * 60_000, 'turn', `Step ${index} of what this agent was told to do`, {
+        session: { ...agent(index % 12), messageId: null, messageCount: index },
+        files: { ...record(0, 'turn', '').files, added: 12, modified: 34, deleted: 56 },
+      }),
+    );
+    const { page } = await timeline.open(new FixtureBackend(checkpoints), { width, placement: 'view' });
+    await page.waitForSelector('.row');
+    const wide = await page.locator('.row:not(.day)').evaluateAll((all) =>
+      all.map((one) => ({
+        title: one.querySelector('.title')?.getBoundingClientRect().width ?? 0,
+        end: one.querySelector('.time')?.getBoundingClientRect().right ?? 0,
+      })),
+    );
+    expect(Math.max(...wide.map(({ end }) => end))).toBeLessThanOrEqual(width);
+    expect(Math.min(...wide.map(({ title }) => title))).toBeGreaterThan(60);
+  });
+
+  it('shows names that are read from the right from where they begin', async () => {
+    const title = 'תיקון זרימת ההתחברות כשהאסימון פג';
+    const session = { id: 'ses_1', title, parent: null, messageId: null, messageCount: 2 };
+    const { page } = await timeline.open(new FixtureBackend([record(now - 60_000, 'turn', title, { session })]));
+    await page.locator('.facet').first().waitFor();
+    for (const place of ['.row .title', '.row .chip-text', '.detail .chip-text', '.detail h2'])
+      expect(await page.locator(place).evaluate((one) => getComputedStyle(one).direction), place).toBe('rtl');
+  });
+
   it('gives lanes that share a column no colour, but the one that is looked at', async () => {
     const checkpoints = Array.from({ length: 24 }, (_, index) =>
       record(now - (24 - index) * 60_000, 'turn', `Step ${index}`, {
-        session: {
-          id: `ses_${index % 8}`,
-          title: `Session ${index % 8}`,
-          parent: null,
-          messageId: null,
-          messageCount: index,
-        },
+        session: { ...agent(index % 8), messageId: null, messageCount: index },
       }),
     );
     const shown = await timeline.open(new FixtureBackend(checkpoints), { width: 300, placement: 'view' });
@@ -179,6 +203,31 @@ describe('calm', () => {
     backend.change();
     await page.getByText('Creating a checkpoint…').waitFor({ state: 'detached' });
     expect(await tops()).toEqual(before);
+  });
+
+  it('takes the card away with the row it is about', async () => {
+    const shown = await showAfternoon();
+    const { page, backend } = shown;
+    const card = page.locator('.tooltip');
+    const rowAt = page.locator('.row.by-task').first();
+    await rowAt.hover({ position: { x: 150, y: 10 } });
+    await page.waitForSelector('.tooltip.placed');
+    const about = await card.innerText();
+    backend.checkpoints = [...backend.checkpoints, record(now - 1000, 'manual', 'Just now')];
+    backend.change();
+    await page.locator('.row .title', { hasText: 'Just now' }).waitFor();
+    await expect.poll(async () => (await card.count()) === 0 || (await card.innerText()) !== about).toBe(true);
+    // While one is further down, nothing moves, and the card stays.
+    await page.locator('.list').evaluate((list) => (list.scrollTop = 300));
+    await page
+      .locator('.row.by-turn')
+      .nth(4)
+      .hover({ position: { x: 150, y: 10 } });
+    await page.waitForSelector('.tooltip.placed');
+    backend.checkpoints = [...backend.checkpoints, record(now - 500, 'manual', 'And another one')];
+    backend.change();
+    await expect.poll(() => page.locator('.live').innerText()).toContain('And another one');
+    expect(await card.count()).toBe(1);
   });
 
   it('keeps the row in sight that one marks, when the comparison takes its room', async () => {
