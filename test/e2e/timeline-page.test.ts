@@ -94,7 +94,7 @@ describe('looks', () => {
     const box = async (selector: string) =>
       (await page.locator(selector).boundingBox()) ?? { x: 0, y: 0, width: 0, height: 0 };
     expect((await box('timeline-detail')).x).toBeGreaterThan(400);
-    for (const width of [200, 320, 600]) {
+    for (const width of [170, 200, 320, 600]) {
       await page.setViewportSize({ width, height: 700 });
       await expect.poll(async () => (await box('timeline-detail')).x).toBe(0);
       const wider = await page.evaluate(() => document.documentElement.scrollWidth > window.innerWidth);
