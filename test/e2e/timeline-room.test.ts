@@ -66,6 +66,20 @@ describe('room', () => {
     expect(broken).toEqual([]);
   });
 
+  it.each([170, 240])('cuts off no number of a file that changed, at %i px', async (width) => {
+    const { page, big } = await showAfternoon({ width, placement: 'view' });
+    await page.locator(`[data-key="${big.id}"]`).click();
+    await page.waitForSelector('.file');
+    const ends = await page
+      .locator('.file-numbers, .file-binary')
+      .evaluateAll((all) => all.map((one) => one.getBoundingClientRect().right));
+    expect(Math.max(...ends)).toBeLessThanOrEqual(width);
+    const names = await page
+      .locator('.file-name')
+      .evaluateAll((all) => all.map((one) => one.getBoundingClientRect().width));
+    expect(Math.min(...names)).toBeGreaterThanOrEqual(40);
+  });
+
   it('lets one scroll to the button of a message in a low view', async () => {
     const backend = new FixtureBackend([]);
     backend.workspace = null;
