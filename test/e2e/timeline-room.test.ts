@@ -46,6 +46,52 @@ describe('room', () => {
     expect(Math.max(...right)).toBeLessThanOrEqual(220);
   });
 
+  it.each([170, 230])('keeps everything in sight that floats or appears, at %i px', async (width) => {
+    const { page, backend, unblocked } = await showAfternoon({ width, height: 460, placement: 'view' });
+    /** What reaches out of the view, or has text that does. */
+    const outside = (selector: string): Promise<string[]> =>
+      page.locator(selector).evaluateAll((all) =>
+        all
+          .flatMap((one) => [one, ...one.querySelectorAll('*')])
+          .filter((one) => one.getClientRects().length > 0 && !one.closest('.unseen'))
+          .filter((one) => Math.ceil(one.getBoundingClientRect().right) > window.innerWidth)
+          .map((one) => one.className),
+      );
+    const point = page.locator(`[data-key="${unblocked.id}"]`);
+    await point.click();
+    await page.waitForSelector('.task-changes');
+    expect(await outside('.task')).toEqual([]);
+    expect(await outside('.task-changes')).toEqual([]);
+    await page.keyboard.press('Shift+F10');
+    await page.waitForSelector('.menu-item:focus');
+    expect(await outside('.menu')).toEqual([]);
+    expect(
+      await page
+        .locator('.menu-label')
+        .evaluateAll((all) => all.filter((one) => one.scrollWidth > one.clientWidth).map((one) => one.textContent)),
+    ).toEqual([]);
+    await page.keyboard.press('Escape');
+    await page.getByLabel('Legend and Keys').click();
+    expect(await outside('.help')).toEqual([]);
+    await page.keyboard.press('Escape');
+    await page.locator('.list').focus();
+    await page.keyboard.press(' ');
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press(' ');
+    const clear = await page.getByLabel('Clear Marks').boundingBox();
+    const compare = await page.locator('.compare-bar vscode-button').boundingBox();
+    expect((clear?.y ?? 0) + (clear?.height ?? 0)).toBeLessThanOrEqual(compare?.y ?? 0);
+    // There is room for more than one row beside the comparison and the details.
+    expect((await page.locator('.list').boundingBox())?.height).toBeGreaterThan(70);
+    backend.workspaces = [
+      { id: 'w1', name: 'shop' },
+      { id: 'w2', name: 'a-server-with-a-long-name' },
+    ];
+    backend.change();
+    await page.getByLabel('Folder').waitFor();
+    expect(await outside('.toolbar')).toEqual([]);
+  });
+
   it('breaks no word of what a checkpoint holds, where a side bar is as narrow as it gets', async () => {
     const { page, unblocked } = await showAfternoon({ width: 190, placement: 'view' });
     await page.locator(`[data-key="${unblocked.id}"]`).click();
