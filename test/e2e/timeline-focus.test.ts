@@ -71,6 +71,36 @@ describe('focus', () => {
     await expect.poll(() => focused(shown)).toBe('INPUT');
   });
 
+  it('has a frame on the list while no row in sight is selected, and then on that row', async () => {
+    const shown = await showAfternoon({ width: 300, placement: 'view' });
+    const { page } = shown;
+    const framed = (selector: string): Promise<string> =>
+      page.locator(selector).evaluate((one) => getComputedStyle(one).outlineStyle);
+    await page.getByLabel('Legend and Keys').focus();
+    await page.keyboard.press('Tab');
+    await expect.poll(() => focused(shown)).toBe('list');
+    expect(await framed('.list')).toBe('solid');
+    await page.keyboard.press('ArrowDown');
+    await page.waitForSelector('.row.selected');
+    expect([await framed('.list'), await framed('.row.selected')]).toEqual(['none', 'solid']);
+  });
+
+  it('can be seen in a menu where the system has its own colours', async () => {
+    const shown = await showAfternoon({ theme: 'hc-black' });
+    const { page } = shown;
+    await page.emulateMedia({ forcedColors: 'active' });
+    await page.locator('.row.by-turn').first().click({ button: 'right' });
+    await page.waitForSelector('.menu-item:focus');
+    const looks = await page
+      .locator('.menu-item')
+      .evaluateAll((all) =>
+        all.map((one) => [getComputedStyle(one).backgroundColor, getComputedStyle(one).borderColor]),
+      );
+    const [first, ...others] = looks;
+    expect(new Set(others.map(String)).size).toBe(1);
+    expect(first?.[0]).not.toBe(others[0]?.[0]);
+  });
+
   it('is not touched while new checkpoints come', async () => {
     const shown = await showAfternoon();
     const { page, backend, big } = shown;
@@ -96,6 +126,21 @@ describe('screen readers', () => {
     expect(heard.filter((line) => /treeitem "4 tool calls ?, of turn 4/.test(line))).toHaveLength(1);
     expect(heard).toContain('- listitem: Cover the race in a test (new)');
     expect(heard.filter((line) => line.includes('button "Open Session: Login with cookies'))).toHaveLength(1);
+  });
+
+  it('are not told of each call of an agent at work', async () => {
+    const shown = await showAfternoon();
+    const { page, backend } = shown;
+    const come = async (trigger: 'tool' | 'manual', title: string): Promise<void> => {
+      backend.checkpoints = [...backend.checkpoints, record(now - 1000 + backend.checkpoints.length, trigger, title)];
+      backend.change();
+      await page.locator('.row .title', { hasText: title }).waitFor();
+    };
+    const said = (): Promise<string> => page.locator('.live').innerText();
+    await come('manual', 'By hand');
+    expect(await said()).toBe('New checkpoint: By hand');
+    await come('tool', 'edit one.ts');
+    expect(await said()).toBe('New checkpoint: By hand');
   });
 });
 

@@ -94,7 +94,7 @@ describe('looks', () => {
     const box = async (selector: string) =>
       (await page.locator(selector).boundingBox()) ?? { x: 0, y: 0, width: 0, height: 0 };
     expect((await box('timeline-detail')).x).toBeGreaterThan(400);
-    for (const width of [200, 320, 600]) {
+    for (const width of [170, 200, 320, 600]) {
       await page.setViewportSize({ width, height: 700 });
       await expect.poll(async () => (await box('timeline-detail')).x).toBe(0);
       const wider = await page.evaluate(() => document.documentElement.scrollWidth > window.innerWidth);
@@ -424,6 +424,17 @@ describe('ten thousand checkpoints', () => {
         });
       await expect.poll(holes, { message: `at ${top}` }).toBe(0);
     }
+    /** All of them, comments too: of what was scrolled away nothing may be left. */
+    const nodes = (): Promise<number> =>
+      page.evaluate(() => document.evaluate('count(//node())', document, null, XPathResult.NUMBER_TYPE).numberValue);
+    const jumpTo = async (top: number): Promise<void> => {
+      await page.locator('.list').evaluate((list, y) => (list.scrollTop = y), top);
+      await page.waitForTimeout(50);
+    };
+    await jumpTo(0);
+    const before = await nodes();
+    for (let round = 0; round < 10; round++) for (const top of [50_000, 0]) await jumpTo(top);
+    expect(await nodes()).toBeLessThan(before + 100);
     await page.locator('input').fill('module 36');
     await expect.poll(() => page.locator('.filter-count').innerText()).toContain('of 10,000');
   });

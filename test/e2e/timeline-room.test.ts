@@ -7,6 +7,8 @@ import { timelineTests } from './timeline/hooks';
 const timeline = timelineTests();
 const { showAfternoon } = timeline;
 
+const agent = (number: number) => ({ id: `ses_${number}`, title: `Session ${number}`, parent: null });
+
 /** What is wider than its place, of what must be read whole. */
 const cutOff = ({ page }: OpenPage, selector: string): Promise<string[]> =>
   page
@@ -44,6 +46,52 @@ describe('room', () => {
     expect(Math.max(...right)).toBeLessThanOrEqual(220);
   });
 
+  it.each([170, 230])('keeps everything in sight that floats or appears, at %i px', async (width) => {
+    const { page, backend, unblocked } = await showAfternoon({ width, height: 460, placement: 'view' });
+    /** What reaches out of the view, or has text that does. */
+    const outside = (selector: string): Promise<string[]> =>
+      page.locator(selector).evaluateAll((all) =>
+        all
+          .flatMap((one) => [one, ...one.querySelectorAll('*')])
+          .filter((one) => one.getClientRects().length > 0 && !one.closest('.unseen'))
+          .filter((one) => Math.ceil(one.getBoundingClientRect().right) > window.innerWidth)
+          .map((one) => one.className),
+      );
+    const point = page.locator(`[data-key="${unblocked.id}"]`);
+    await point.click();
+    await page.waitForSelector('.task-changes');
+    expect(await outside('.task')).toEqual([]);
+    expect(await outside('.task-changes')).toEqual([]);
+    await page.keyboard.press('Shift+F10');
+    await page.waitForSelector('.menu-item:focus');
+    expect(await outside('.menu')).toEqual([]);
+    expect(
+      await page
+        .locator('.menu-label')
+        .evaluateAll((all) => all.filter((one) => one.scrollWidth > one.clientWidth).map((one) => one.textContent)),
+    ).toEqual([]);
+    await page.keyboard.press('Escape');
+    await page.getByLabel('Legend and Keys').click();
+    expect(await outside('.help')).toEqual([]);
+    await page.keyboard.press('Escape');
+    await page.locator('.list').focus();
+    await page.keyboard.press(' ');
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press(' ');
+    const clear = await page.getByLabel('Clear Marks').boundingBox();
+    const compare = await page.locator('.compare-bar vscode-button').boundingBox();
+    expect((clear?.y ?? 0) + (clear?.height ?? 0)).toBeLessThanOrEqual(compare?.y ?? 0);
+    // There is room for more than one row beside the comparison and the details.
+    expect((await page.locator('.list').boundingBox())?.height).toBeGreaterThan(70);
+    backend.workspaces = [
+      { id: 'w1', name: 'shop' },
+      { id: 'w2', name: 'a-server-with-a-long-name' },
+    ];
+    backend.change();
+    await page.getByLabel('Folder').waitFor();
+    expect(await outside('.toolbar')).toEqual([]);
+  });
+
   it('breaks no word of what a checkpoint holds, where a side bar is as narrow as it gets', async () => {
     const { page, unblocked } = await showAfternoon({ width: 190, placement: 'view' });
     await page.locator(`[data-key="${unblocked.id}"]`).click();
@@ -62,6 +110,20 @@ describe('room', () => {
       }),
     );
     expect(broken).toEqual([]);
+  });
+
+  it.each([170, 240])('cuts off no number of a file that changed, at %i px', async (width) => {
+    const { page, big } = await showAfternoon({ width, placement: 'view' });
+    await page.locator(`[data-key="${big.id}"]`).click();
+    await page.waitForSelector('.file');
+    const ends = await page
+      .locator('.file-numbers, .file-binary')
+      .evaluateAll((all) => all.map((one) => one.getBoundingClientRect().right));
+    expect(Math.max(...ends)).toBeLessThanOrEqual(width);
+    const names = await page
+      .locator('.file-name')
+      .evaluateAll((all) => all.map((one) => one.getBoundingClientRect().width));
+    expect(Math.min(...names)).toBeGreaterThanOrEqual(40);
   });
 
   it('lets one scroll to the button of a message in a low view', async () => {
@@ -111,16 +173,38 @@ describe('room', () => {
     expect(targets).toEqual([]);
   });
 
+  it.each([390, 450, 560])('leaves the rows most of it, however many lanes there are, at %i px', async (width) => {
+    const checkpoints = Array.from({ length: 24 }, (_, index) =>
+      record(now - (24 - index) * 60_000, 'turn', `Step ${index} of what this agent was told to do`, {
+        session: { ...agent(index % 12), messageId: null, messageCount: index },
+        files: { ...record(0, 'turn', '').files, added: 12, modified: 34, deleted: 56 },
+      }),
+    );
+    const { page } = await timeline.open(new FixtureBackend(checkpoints), { width, placement: 'view' });
+    await page.waitForSelector('.row');
+    const wide = await page.locator('.row:not(.day)').evaluateAll((all) =>
+      all.map((one) => ({
+        title: one.querySelector('.title')?.getBoundingClientRect().width ?? 0,
+        end: one.querySelector('.time')?.getBoundingClientRect().right ?? 0,
+      })),
+    );
+    expect(Math.max(...wide.map(({ end }) => end))).toBeLessThanOrEqual(width);
+    expect(Math.min(...wide.map(({ title }) => title))).toBeGreaterThan(60);
+  });
+
+  it('shows names that are read from the right from where they begin', async () => {
+    const title = 'תיקון זרימת ההתחברות כשהאסימון פג';
+    const session = { id: 'ses_1', title, parent: null, messageId: null, messageCount: 2 };
+    const { page } = await timeline.open(new FixtureBackend([record(now - 60_000, 'turn', title, { session })]));
+    await page.locator('.facet').first().waitFor();
+    for (const place of ['.row .title', '.row .chip-text', '.detail .chip-text', '.detail h2'])
+      expect(await page.locator(place).evaluate((one) => getComputedStyle(one).direction), place).toBe('rtl');
+  });
+
   it('gives lanes that share a column no colour, but the one that is looked at', async () => {
     const checkpoints = Array.from({ length: 24 }, (_, index) =>
       record(now - (24 - index) * 60_000, 'turn', `Step ${index}`, {
-        session: {
-          id: `ses_${index % 8}`,
-          title: `Session ${index % 8}`,
-          parent: null,
-          messageId: null,
-          messageCount: index,
-        },
+        session: { ...agent(index % 8), messageId: null, messageCount: index },
       }),
     );
     const shown = await timeline.open(new FixtureBackend(checkpoints), { width: 300, placement: 'view' });
@@ -179,6 +263,31 @@ describe('calm', () => {
     backend.change();
     await page.getByText('Creating a checkpoint…').waitFor({ state: 'detached' });
     expect(await tops()).toEqual(before);
+  });
+
+  it('takes the card away with the row it is about', async () => {
+    const shown = await showAfternoon();
+    const { page, backend } = shown;
+    const card = page.locator('.tooltip');
+    const rowAt = page.locator('.row.by-task').first();
+    await rowAt.hover({ position: { x: 150, y: 10 } });
+    await page.waitForSelector('.tooltip.placed');
+    const about = await card.innerText();
+    backend.checkpoints = [...backend.checkpoints, record(now - 1000, 'manual', 'Just now')];
+    backend.change();
+    await page.locator('.row .title', { hasText: 'Just now' }).waitFor();
+    await expect.poll(async () => (await card.count()) === 0 || (await card.innerText()) !== about).toBe(true);
+    // While one is further down, nothing moves, and the card stays.
+    await page.locator('.list').evaluate((list) => (list.scrollTop = 300));
+    await page
+      .locator('.row.by-turn')
+      .nth(4)
+      .hover({ position: { x: 150, y: 10 } });
+    await page.waitForSelector('.tooltip.placed');
+    backend.checkpoints = [...backend.checkpoints, record(now - 500, 'manual', 'And another one')];
+    backend.change();
+    await expect.poll(() => page.locator('.live').innerText()).toContain('And another one');
+    expect(await card.count()).toBe(1);
   });
 
   it('keeps the row in sight that one marks, when the comparison takes its room', async () => {

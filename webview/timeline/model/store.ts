@@ -158,12 +158,14 @@ export class TimelineStore {
   #announceNew(before: TimelineWindow, next: TimelineWindow): void {
     const known = new Set(before.rows.map((row) => row.id));
     const fresh = next.rows.filter((row) => !known.has(row.id));
-    const [first] = fresh;
-    if (!first) return;
+    if (fresh.length === 0) return;
     this.fresh = new Set([...this.fresh, ...fresh.map((row) => row.id)]);
     clearTimeout(this.#freshTimer);
     this.#freshTimer = setTimeout(() => (this.fresh = new Set()), freshFor);
-    this.announce(fresh.length === 1 ? `New checkpoint: ${first.title}` : `${fresh.length} new checkpoints.`);
+    // An agent at work makes one before each call: to hear of each would leave one no peace.
+    const worthAWord = fresh.filter(({ trigger }) => trigger !== 'tool');
+    if (worthAWord.length > 1) this.announce(`${worthAWord.length} new checkpoints.`);
+    else if (worthAWord[0]) this.announce(`New checkpoint: ${worthAWord[0].title}`);
   }
 
   setWorkspace(id: string): void {

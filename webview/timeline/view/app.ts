@@ -134,8 +134,9 @@ export class CheckpointsTimeline extends LitElement {
   /** The details' size and its bounds: the list keeps room to be read. */
   private pane(): { value: number; min: number; max: number } {
     const { width, height } = this.size;
+    const barHeight = this.store?.state.marks.length ? 72 : 0;
     const wanted = (this.beside ? this.store?.state.beside : this.store?.state.below) ?? 0;
-    const [min, max] = this.beside ? [260, Math.max(260, width - 300)] : [120, Math.max(120, height - 200)];
+    const [min, max] = this.beside ? [260, Math.max(260, width - 300)] : [120, Math.max(120, height - 200 - barHeight)];
     return { value: Math.min(max, Math.max(min, wanted)), min, max };
   }
 

@@ -10,7 +10,7 @@ export function compareBar(store: TimelineStore, onCompare: () => void): Templat
   if (!a) return nothing;
   const side = (letter: string, title: string): TemplateResult =>
     html`<span class="compare-side" title=${title}
-      ><span class="mark-letter">${letter}</span><span class="compare-title">${title}</span></span
+      ><span class="mark-letter">${letter}</span><span class="compare-title" dir="auto">${title}</span></span
     >`;
   return html`<div class="compare-bar" role="group" aria-label="Compare two checkpoints">
     <div class="compare-sides">

@@ -179,7 +179,7 @@ Open changes since ${list.since}"
       <span class="file-letter" aria-hidden="true">${letter}</span>
       <span class="file-name">${name}</span>
       <span class="file-folder">${folder}</span>
-      <span class="unseen">${label}, ${numbers}. Open changes</span>
+      <span class="unseen">${from ? `${label} from ${from}` : label}, ${numbers}. Open changes</span>
       ${
         word !== null
           ? html`<span class="file-binary" aria-hidden="true">${word}</span>`

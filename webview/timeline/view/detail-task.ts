@@ -56,9 +56,9 @@ function taskBody(task: TaskState, changes: readonly TaskChange[]): TemplateResu
   const isNew = (field: string, entry: string): boolean =>
     changes.some((change) => change.field === field && change.kind === 'list' && change.added.includes(entry));
   return html`<div class="task">
-    ${task.title ? html`<p class="task-title">${task.title}</p>` : nothing}
-    ${task.objective ? html`<p class="task-text">${task.objective}</p>` : nothing}
-    ${task.summary && task.summary !== task.objective ? html`<p class="task-text muted">${task.summary}</p>` : nothing}
+    ${task.title ? html`<p class="task-title" dir="auto">${task.title}</p>` : nothing}
+    ${task.objective ? html`<p class="task-text" dir="auto">${task.objective}</p>` : nothing}
+    ${task.summary && task.summary !== task.objective ? html`<p class="task-text muted" dir="auto">${task.summary}</p>` : nothing}
     ${lists.map(([key, icon]) => {
       const entries = task[key] ?? [];
       if (entries.length === 0) return nothing;
@@ -67,7 +67,7 @@ function taskBody(task: TaskState, changes: readonly TaskChange[]): TemplateResu
           ${entries.map(
             (entry) =>
               html`<li class=${isNew(key, entry) ? 'new' : ''}>
-                <span class="codicon codicon-${icon}" aria-hidden="true"></span><span>${entry}</span>
+                <span class="codicon codicon-${icon}" aria-hidden="true"></span><span dir="auto">${entry}</span>
               </li>`,
           )}
         </ul>`;
@@ -82,8 +82,8 @@ function changeTemplate(change: TaskChange): TemplateResult | typeof nothing {
     return html`<div class="task-change">
       <span class="task-field">${label}</span>
       <span class="task-lines">
-        ${change.added.map((text) => html`<ins>${text}</ins>`)}
-        ${change.removed.map((text) => html`<del>${text}</del>`)}
+        ${change.added.map((text) => html`<ins dir="auto">${text}</ins>`)}
+        ${change.removed.map((text) => html`<del dir="auto">${text}</del>`)}
       </span>
     </div>`;
   const { from, to } = change;
@@ -99,7 +99,8 @@ function changeTemplate(change: TaskChange): TemplateResult | typeof nothing {
   return html`<div class="task-change">
     <span class="task-field">${label}</span>
     <span class="task-lines">
-      ${to === null ? nothing : html`<ins>${to}</ins>`} ${from === null ? nothing : html`<del>${from}</del>`}
+      ${to === null ? nothing : html`<ins dir="auto">${to}</ins>`}
+      ${from === null ? nothing : html`<del dir="auto">${from}</del>`}
     </span>
   </div>`;
 }

@@ -122,7 +122,7 @@ export class TimelineDetail extends LitElement {
                 @click=${act({ type: 'openSession', session })}
               >
                 <span class="codicon codicon-${sessionIcon(session, store.data)}" aria-hidden="true"></span
-                ><span class="chip-text">${sessionTitle(session, store.data)}</span>
+                ><span class="chip-text" dir="auto">${sessionTitle(session, store.data)}</span>
               </button>`
         }
       </p>
@@ -151,7 +151,7 @@ export class TimelineDetail extends LitElement {
 
   private body(details: TimelineDetails): TemplateResult {
     const { checkpoint } = details;
-    return html`${checkpoint.description ? html`<p class="description">${checkpoint.description}</p>` : nothing}
+    return html`${checkpoint.description ? html`<p class="description" dir="auto">${checkpoint.description}</p>` : nothing}
     ${facets(details)} ${warnings(checkpoint)} ${promptBlock(checkpoint)}
     ${causeBlock(checkpoint, (id) => this.store.reveal(id))}
     ${filesSection(details, {

@@ -2,7 +2,7 @@ import { html, type TemplateResult } from 'lit';
 import { keyHelp, keyName } from '../model/keys';
 import { triggerLabel, triggers } from '../../../src/protocol/trigger-names';
 import { isMac } from './platform';
-import { pointIcon } from './points';
+import { foldIcon, pointIcon } from './points';
 
 /** The legend: what shapes and keys mean. */
 export function helpPanel(onClose: () => void): TemplateResult {
@@ -21,6 +21,14 @@ export function helpPanel(onClose: () => void): TemplateResult {
         (trigger) =>
           html`<li>${pointIcon({ trigger, tone: 0, status: 'in_progress' })}<span>${triggerLabel(trigger)}</span></li>`,
       )}
+      <li>${pointIcon({ trigger: 'turn', tone: 0, ring: true })}<span>Named or pinned</span></li>
+      <li>${foldIcon(0)}<span>Several tool calls</span></li>
+      <li class="help-counts">
+        <span class="counts" aria-hidden="true">
+          <span class="added">+1</span><span class="modified">~2</span><span class="deleted">−3</span>
+        </span>
+        <span>Files added, modified, deleted</span>
+      </li>
     </ul>
     <h2>Keys</h2>
     <dl class="help-keys">

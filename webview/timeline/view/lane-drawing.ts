@@ -15,8 +15,11 @@ export interface Geometry {
 export function geometry(columns: number, rowHeight: number, width: number): Geometry {
   const narrow = width < 380;
   const pitch = width < 260 ? 10 : narrow ? 12 : 18;
-  const shown = Math.min(columns, narrow ? 4 : 10);
-  return { rowHeight, pitch, columns: shown, width: shown * pitch + (narrow ? 10 : 14) };
+  const margin = narrow ? 10 : 14;
+  // Rows are read, lanes only looked at: a quarter of the room is theirs.
+  const fitting = narrow ? 4 : Math.min(10, Math.floor((width / 4 - margin) / pitch));
+  const shown = Math.min(columns, fitting);
+  return { rowHeight, pitch, columns: shown, width: shown * pitch + margin };
 }
 
 const laneX = ({ pitch, columns }: Geometry, column: number): number =>

@@ -32,6 +32,8 @@ export class TimelineList extends LitElement {
   @property({ type: Number }) change = 0;
 
   private drawn: Layout | null = null;
+  /** The row whose card is shown or about to be, and where it stands. */
+  private hovered: { key: string; y: number } | null = null;
   private revealed: object | null = null;
   /** Read from the DOM only when told that they changed: asking in between would make the browser lay out twice a frame. */
   private top = 0;
@@ -175,6 +177,7 @@ export class TimelineList extends LitElement {
     if (this.drawn !== layout) {
       this.drawn = layout;
       this.holdStill(layout);
+      this.leaveMoved();
     }
     if (store.revealed && this.revealed !== store.revealed) {
       this.revealed = store.revealed;
@@ -232,7 +235,7 @@ export class TimelineList extends LitElement {
   private readonly onScroll = (): void => {
     this.top = this.scroller?.scrollTop ?? 0;
     this.rememberPlace();
-    this.emit({ type: 'unhover' });
+    this.leaveMoved();
     this.requestUpdate();
   };
 
@@ -284,8 +287,20 @@ export class TimelineList extends LitElement {
     const item = this.itemOf(event);
     const onButton = event.target instanceof Element && event.target.closest('button');
     if (!row || item?.kind !== 'point' || onButton) return this.emit({ type: 'unhover' });
+    this.hovered = { key: item.key, y: this.placeOf(item.key) };
     this.emit({ type: 'hover', item, anchor: row.getBoundingClientRect(), x: event.clientX });
   };
+
+  /** A card stays with its row: also when the list is scrolled to keep that one where it is. */
+  private leaveMoved(): void {
+    if (this.hovered === null || this.placeOf(this.hovered.key) === this.hovered.y) return;
+    this.hovered = null;
+    this.emit({ type: 'unhover' });
+  }
+
+  private placeOf(key: string): number {
+    return (this.store.view.layout.where.get(key) ?? -1) * rowHeight - this.top;
+  }
 
   private readonly onInline = (event: Event, key: string, what: 'restore' | 'compare'): void => {
     event.stopPropagation();

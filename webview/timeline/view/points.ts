@@ -67,8 +67,8 @@ export function beginShape(tone: number | null, x: number, y: number): SVGTempla
 }
 
 /** A point on its own, beside text. */
-export function pointIcon(point: Point): TemplateResult {
-  return html`<svg class="point-icon" width="18" height="18" viewBox="-9 -9 18 18" aria-hidden="true">
-    ${pointShape(point, 0, 0)}
-  </svg>`;
-}
+export const pointIcon = (point: Point): TemplateResult => icon(pointShape(point, 0, 0));
+export const foldIcon = (tone: number | null): TemplateResult => icon(foldShape(tone, 0, 0));
+
+const icon = (shape: SVGTemplateResult): TemplateResult =>
+  html`<svg class="point-icon" width="18" height="18" viewBox="-9 -9 18 18" aria-hidden="true">${shape}</svg>`;

@@ -168,7 +168,7 @@ function headLabel(item: LaneItem, { data, sharing }: RowContext): TemplateResul
     class="chip session ${toneClass(data.tones.get(item.session) ?? 0)} ${session?.state === 'deleted' ? 'gone' : ''}"
   >
     <span class="codicon codicon-${sessionIcon(item.session, data)}"></span
-    ><span class="chip-text">${sessionTitle(item.session, data)}</span>
+    ><span class="chip-text" dir="auto">${sessionTitle(item.session, data)}</span>
   </span>`;
 }
 
