@@ -26,7 +26,7 @@ import { RestoreFlow } from './restore-flow';
 import { ServerWatch } from './server-watch';
 import type { Services } from './services';
 import { SessionStates } from './session-states';
-import { StoreLocation, writeSettings } from './settings';
+import { StoreLocation, writeSettings, writeSettingsAhead } from './settings';
 import { SnapshotFileSystem } from './snapshot-fs';
 import { endedServers, hasStore } from './startup';
 import { StatusBar } from './status-bar';
@@ -76,6 +76,13 @@ export const compose = (context: vscode.ExtensionContext): Host => {
   const configWarning = new ConfigWarning(workspaces, log);
   const handOn = async (): Promise<void> => {
     await Promise.all(workspaces.current.map(writeSettings));
+    const closed = (vscode.workspace.workspaceFolders ?? []).filter(
+      ({ uri }) =>
+        uri.scheme === 'file' &&
+        workspaces.current.every((root) => root.toRelative(vscode.Uri.joinPath(uri, 'file')) === undefined),
+    );
+    // One that cannot have checkpoints (a home folder) is told of when it is opened.
+    if (vscode.workspace.isTrusted) await Promise.allSettled(closed.map(writeSettingsAhead));
     void vscode.commands.executeCommand('setContext', contextKeys.automaticOff, automaticOff(workspaces.current));
     // Not awaited: the message stays until somebody reads it.
     void configWarning.look().catch(failed);
@@ -160,6 +167,7 @@ export const compose = (context: vscode.ExtensionContext): Host => {
     await location.write();
     // The status bar shows the last checkpoint's age from the start, where there is one.
     if (await anyStore()) await tree.getChildren();
+    else await handOn();
     const ended = await endedServers();
     if (ended.length > 0) log.info(`Ended OpenCode servers of a window that is gone: ${ended.join(', ')}`);
   })();

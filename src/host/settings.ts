@@ -1,8 +1,9 @@
-import { mkdir, readFile, rm } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdir, readFile, realpath, rm } from 'node:fs/promises';
 import { dirname, isAbsolute, join } from 'node:path';
 import * as vscode from 'vscode';
 import { writeAtomic } from '../core/atomic-file';
-import { globalConfigPath } from '../core/config';
+import { globalConfigPath, storeHome } from '../core/config';
 import { section, settings, type SettingKey } from './ids';
 import type { Root } from './root';
 import { writeStoreLocation, type Written } from './store-location';
@@ -41,9 +42,23 @@ const writeWhole = async (path: string, text: string): Promise<void> => {
 };
 
 /** Writes `config.json` of a root's store folder, and only when it says something new. */
-export const writeSettings = async (root: Root): Promise<void> => {
-  const path = join(root.api.folder, 'config.json');
-  const own = ownSettings(root.folder.uri);
+export const writeSettings = (root: Root): Promise<void> =>
+  writeLayer(join(root.api.folder, 'config.json'), ownSettings(root.folder.uri));
+
+/**
+ * A folder without a store is opened when somebody looks at it. The plugin may make its first checkpoint before: what the user has set counts for
+ * that one, too. No store is made for it.
+ */
+export const writeSettingsAhead = async ({ uri }: vscode.WorkspaceFolder): Promise<void> => {
+  const { resolveRoot, workspaceFolder } = await import('../git/roots');
+  const [home, real, own] = [storeHome(), await realpath(uri.fsPath), ownSettings(uri)];
+  // Where nothing is set, and nothing was, it costs no more than this look.
+  if (Object.keys(own).length === 0 && !existsSync(join(workspaceFolder(home, real), 'config.json'))) return;
+  await mkdir(home, { recursive: true, mode: 0o700 });
+  await writeLayer(join(workspaceFolder(home, await resolveRoot(real, home)), 'config.json'), own);
+};
+
+const writeLayer = async (path: string, own: Partial<Record<SettingKey, unknown>>): Promise<void> => {
   const before = await readJson(path);
   if (Object.keys(own).length === 0) {
     if (before !== undefined) await rm(path, { force: true });
