@@ -162,7 +162,7 @@ export class Restorer {
     throw new CheckpointsError(
       'mass-delete',
       `This would delete ${count} of ${planned.fileCount} files. Confirm that this is what you want.`,
-      { details: { deletions: count, files: planned.fileCount } },
+      { details: { deletions: count, files: planned.fileCount, operation: job.operation } },
     );
   }
 
