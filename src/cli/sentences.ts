@@ -32,7 +32,7 @@ export const waysOut: Record<CliReason, string> = {
   'no-conversation': 'Make it with `create --session ID`, or restore without the conversation: `--scope files`.',
   'no-task': 'Restore without the task: `--scope files`.',
   'no-files': 'Restore without the files, for example `--scope conversation`.',
-  'not-in-checkpoint': '`opencode-checkpoints show REF` and `diff REF` name the paths.',
+  'not-in-checkpoint': '`opencode-checkpoints show REF` and `diff REF` name the paths that changed.',
   'untrusted-tree': 'Nothing was written. Restore the other files one by one with `--path`.',
   'untrusted-folder': 'Nothing was changed. Trust the folder in VS Code first.',
   'remote-failed': 'Nothing here was changed. See that `git ls-remote` reaches it, then try again.',
@@ -114,6 +114,9 @@ function otherAdvice({ reason, details }: CheckpointsError): string | null {
     return '`opencode-checkpoints create` makes one; `opencode-checkpoints list` shows what there is.';
   if (reason === 'invalid-argument' && details?.['noTurn'])
     return '`opencode-checkpoints list --trigger turn` shows the turns.';
+  if (reason === 'not-in-checkpoint' && details?.['original']) return '`opencode-checkpoints originals` names them.';
+  if (reason === 'mass-delete' && details?.['operation'] === 'revert-turn')
+    return 'If all of these shall go, add `--allow-mass-delete`; `opencode-checkpoints undo` brings them back.';
   if (reason === 'conflict' && details?.['notOurs']) return 'Nothing was changed.';
   if (reason === 'no-backup' && details?.['path'])
     return 'Look whether the path is right and its drive is connected, or name the folder that holds the backup.';

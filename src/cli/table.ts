@@ -7,6 +7,8 @@ export interface Column {
   align?: 'left' | 'right';
   /** Gives way first when the terminal is too narrow. */
   flexible?: boolean;
+  /** Left out where that is not enough, the lowest number first: a row that is broken in two is no table any more. */
+  spare?: number;
   style?: (text: string) => string;
 }
 
@@ -32,20 +34,39 @@ function pad(text: string, width: number, align: Column['align']): string {
   return align === 'right' ? space + text : text + space;
 }
 
+const across = (widths: number[]): number =>
+  widths.reduce((sum, width) => sum + width, 0) + gap.length * (widths.length - 1);
+
+/** Which columns there is room for, with the flexible one as narrow as it gets. */
+function fitting(columns: Column[], widths: number[], width: number | undefined): number[] {
+  const least = columns.map((column, i) => (column.flexible ? Math.min(widths[i]!, narrowest) : widths[i]!));
+  const spare = columns.flatMap((column, i) => (column.spare === undefined ? [] : [i]));
+  spare.sort((a, b) => columns[a]!.spare! - columns[b]!.spare!);
+  let shown = columns.map((_, i) => i);
+  while (width !== undefined && spare.length > 0 && across(shown.map((i) => least[i]!)) > width) {
+    const gone = spare.shift();
+    shown = shown.filter((i) => i !== gone);
+  }
+  return shown;
+}
+
 /** `width` is the terminal's, or undefined when there is none: then nothing is cut. */
 export function table(
-  columns: Column[],
+  allColumns: Column[],
   rows: string[][],
   options: { width?: number; header?: (text: string) => string } = {},
 ): string {
-  const cells = rows.map((row) => columns.map((_, i) => visible(row[i] ?? '')));
-  const widths = columns.map((column, i) =>
-    Math.max(stringWidth(column.header), ...cells.map((row) => stringWidth(row[i] ?? ''))),
+  const all = rows.map((row) => allColumns.map((_, i) => visible(row[i] ?? '')));
+  const allWidths = allColumns.map((column, i) =>
+    Math.max(stringWidth(column.header), ...all.map((row) => stringWidth(row[i] ?? ''))),
   );
+  const shown = fitting(allColumns, allWidths, options.width);
+  const columns = shown.map((i) => allColumns[i]!);
+  const cells = all.map((row) => shown.map((i) => row[i]!));
+  const widths = shown.map((i) => allWidths[i]!);
   const flexible = columns.findIndex((column) => column.flexible);
   if (options.width !== undefined && flexible >= 0) {
-    const total = widths.reduce((sum, width) => sum + width, 0) + gap.length * (columns.length - 1);
-    const over = total - options.width;
+    const over = across(widths) - options.width;
     if (over > 0) widths[flexible] = Math.max(narrowest, (widths[flexible] ?? 0) - over);
   }
   const line = (row: string[], style: (column: Column, text: string) => string): string =>

@@ -16,6 +16,12 @@ export function visible(text: string): string {
   });
 }
 
+/** All of a longer text, its lines below each other from the same column on. */
+export function paragraphs(text: string, indent: number): string {
+  const lines = text.replace(/\s+$/, '').split(/\r\n|[\n\r\u2028\u2029]/);
+  return lines.map((line, i) => (i > 0 && line !== '' ? ' '.repeat(indent) : '') + visible(line)).join('\n');
+}
+
 /** Cut to one line, for a table cell or a sentence. */
 export function firstLine(text: string): string {
   const end = text.search(/[\r\n]/);

@@ -22,16 +22,20 @@ export async function workspacePath(
   if (given === '') throw new CheckpointsError('invalid-argument', 'A path cannot be empty');
   const known = async (relative: string): Promise<boolean> =>
     ((options.disk ?? true) && (await onDisk(root, relative))) || knows(relative);
-  const found = await readPath(root, cwd, given, known);
+  const found = await readPath(root, cwd, given, knows, known);
   const meant = given.replace(escapedByte, (_, byte: string) => String.fromCharCode(0xdc00 + parseInt(byte, 16)));
   // A name may really hold a backslash and these letters: that one counts first.
   if (meant === given || (await known(found))) return found;
-  return readPath(root, cwd, meant, known);
+  return readPath(root, cwd, meant, knows, known);
 }
 
-async function readPath(root: string, cwd: string, given: string, known: Knows): Promise<string> {
+async function readPath(root: string, cwd: string, given: string, inTree: Knows, known: Knows): Promise<string> {
   const absolute = path.resolve(await realpath(cwd), given);
-  const fromHere = inside(root, absolute) ?? inside(root, await realParent(absolute));
+  const asWritten = inside(root, absolute);
+  const real = inside(root, await realParent(absolute));
+  // Below a link to a folder nothing is captured: what is there is meant where it lies. A checkpoint may have a folder in the link's place.
+  const beyondLink = asWritten !== null && real !== null && real !== asWritten && !(await inTree(asWritten));
+  const fromHere = beyondLink ? real : (asWritten ?? real);
   const fromRoot = path.isAbsolute(given) ? null : inside(root, path.resolve(root, given));
   if (fromHere !== null && (fromRoot === null || fromRoot === fromHere || (await known(fromHere)))) return fromHere;
   if (fromRoot !== null && (fromHere === null || (await known(fromRoot)))) return fromRoot;

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import { CheckpointsError } from './errors';
+import { parseJson } from './text';
 
 /** The settings, as every host sees them. */
 export interface Config {
@@ -204,7 +205,7 @@ export function readConfigFile(path: string): { values: unknown; problem: Config
     return { values: null, problem: { source: path, key: '', message: `${path} could not be read (${code}).` } };
   }
   try {
-    return { values: JSON.parse(content), problem: null };
+    return { values: parseJson(content), problem: null };
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     return { values: null, problem: { source: path, key: '', message: `${path} is not valid JSON: ${why}` } };

@@ -221,7 +221,7 @@ export interface RestoreResult {
   unfinished?: true;
   /** Of an undo: the session that the restore had made. It stays. */
   fork?: { id: string };
-  /** The safety checkpoint that `undo` goes back to. */
+  /** The safety checkpoint that `undo` goes back to; null where only a fork was made, which stays. */
   undo: CheckpointId | null;
   conflicts?: PathReason[];
 }

@@ -127,6 +127,7 @@ export function programApi(open: () => Promise<WorkspaceApi>): CheckpointsApi {
     save: (options = {}) =>
       call((opened) => {
         const given = typeof options === 'string' ? { name: options } : options;
+        refuseMalformed(given);
         const metadata = callersMetadata(given.metadata);
         return opened.create({ ...given, metadata, trigger: given.trigger ?? 'manual' });
       }),
@@ -171,6 +172,15 @@ export function programApi(open: () => Promise<WorkspaceApi>): CheckpointsApi {
       await opened?.close();
     },
   };
+}
+
+/** A program without types could write a record that nobody can read again, and that keeps the store from being cleaned up. */
+function refuseMalformed({ description, session, task, metadata }: SaveOptions): void {
+  const wrong = (field: string, kind: string): CheckpointsError =>
+    new CheckpointsError('invalid-argument', `The ${field} of a checkpoint is ${kind}.`);
+  if (typeof (description ?? '') !== 'string') throw wrong('description', 'a text');
+  for (const [field, value] of Object.entries({ session, task, metadata }))
+    if (typeof (value ?? {}) !== 'object' || Array.isArray(value)) throw wrong(field, 'an object');
 }
 
 const planOptions = ({ scope, paths, keepUserEdits, keep }: RestoreOptions): PlanOptions => ({

@@ -162,7 +162,7 @@ export class Restorer {
     throw new CheckpointsError(
       'mass-delete',
       `This would delete ${count} of ${planned.fileCount} files. Confirm that this is what you want.`,
-      { details: { deletions: count, files: planned.fileCount } },
+      { details: { deletions: count, files: planned.fileCount, operation: job.operation } },
     );
   }
 
@@ -243,7 +243,8 @@ export class Restorer {
       ...(withTask ? { task: true as const } : {}),
       ...(session?.prompt === undefined ? {} : { prompt: session.prompt }),
       ...(session?.todosLost ? { todosLost: session.todosLost } : {}),
-      undo: safety.id,
+      // A fork stays: an undo would take back the restore before this one.
+      undo: scope.some((one) => one !== 'conversation') ? safety.id : null,
     };
   }
 

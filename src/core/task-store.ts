@@ -17,6 +17,7 @@ import {
   type HistoryEntry,
   type LiveTask,
 } from './task-format';
+import { parseJson } from './text';
 
 export interface TaskStoreOptions {
   /** The workspace's folder in the store. */
@@ -157,7 +158,7 @@ export class TaskStore {
     if (seen === null || own.exported.includes(hash(seen)))
       return { own, seen, unreadable: false, loaded: { live: own.live, imported: false, warnings } };
     try {
-      const read = fromStateFile(JSON.parse(seen), new Date(this.now()).toISOString());
+      const read = fromStateFile(parseJson(seen), new Date(this.now()).toISOString());
       warnings.push(...read.warnings);
       return { own, seen, unreadable: false, loaded: { live: read.live, imported: true, warnings } };
     } catch (error) {
@@ -260,7 +261,8 @@ export class TaskStore {
 export async function ownExports(folder: string): Promise<(text: string) => boolean> {
   let exported: unknown;
   try {
-    exported = (JSON.parse(await readFile(path.join(folder, 'task.json'), 'utf8')) as { exported?: unknown }).exported;
+    exported = (JSON.parse(await readFile(path.join(folder, 'task.json'), 'utf8')) as { exported?: unknown } | null)
+      ?.exported;
   } catch (error) {
     // Absent or damaged: then nothing is known to be ours.
     if (!(error instanceof SyntaxError) && codeOf(error) !== 'ENOENT') throw error;
@@ -286,7 +288,7 @@ function textsOf(live: LiveTask): { state: string; page: string } {
 
 function readHistory(text: string): ReturnType<typeof fromHistoryFile> | null {
   try {
-    return fromHistoryFile(JSON.parse(text));
+    return fromHistoryFile(parseJson(text));
   } catch (error) {
     if (isUnreadable(error)) return null;
     throw error;

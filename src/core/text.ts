@@ -12,6 +12,11 @@ const everyBidi = /[\u202A-\u202E\u2066-\u2069]/gu;
 /** With the `u` flag only a surrogate without its partner matches. */
 const everyLoneSurrogate = /\p{Surrogate}/gu;
 
+/** What a person's editor wrote: those of Windows put a byte order mark before it. */
+export function parseJson(text: string): unknown {
+  return JSON.parse(text.replace(/^\uFEFF/, ''));
+}
+
 /** Made when something has to be cut: making it takes ten milliseconds of every start. */
 let segmenter: Intl.Segmenter | null = null;
 

@@ -35,6 +35,9 @@ export function defaultPath(from: CheckpointSource, root: string): string {
   return { s1: () => s1Default(), s2: () => s2Default(root), s5: () => s5Default() }[from]();
 }
 
+/** Where an id's time ends: of what a wrong clock dated after now it is the time of the import, and differs each time. */
+const hashAt = 'cp_'.length + 10;
+
 /** Reads a source and makes checkpoints of what is new in it: a second run finds nothing new. */
 export async function runImport(request: ImportRequest, needs: ImportNeeds): Promise<ImportReport> {
   const { workspace } = needs;
@@ -43,9 +46,9 @@ export async function runImport(request: ImportRequest, needs: ImportNeeds): Pro
   const here = (await workspace.list()).filter(({ origin }) => origin === null);
   const found = await look(request, source, needs, here);
   const now = (needs.now ?? Date.now)();
-  const known = new Set(here.map(({ id }) => id));
+  const known = new Set(here.map(({ id }) => id.slice(hashAt)));
   const fresh = found.items.filter((item) => {
-    if (!known.has(idOf(item, now))) return true;
+    if (!known.has(idOf(item, now).slice(hashAt))) return true;
     found.skipped.push({ item: item.name ?? item.title ?? item.key, reason: alreadyHere });
     return false;
   });

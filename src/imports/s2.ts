@@ -14,6 +14,7 @@ import {
   withKnownStatus,
   type HistoryEntry,
 } from '../core/task-format';
+import { parseJson } from '../core/text';
 import { alreadyHere, nothingFound, type Found } from './model';
 
 /** Tells our own exports, which lie in the same place, from what another program wrote there. */
@@ -86,7 +87,7 @@ async function guarded<T>(
     return none;
   }
   try {
-    return read(JSON.parse(text));
+    return read(parseJson(text));
   } catch (error) {
     if (!(error instanceof SyntaxError) && !CheckpointsError.is(error, 'invalid-argument')) throw error;
     found.problems.push({ item: file, message: `It cannot be read: ${error.message}` });

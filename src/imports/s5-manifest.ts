@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
+import { parseJson } from '../core/text';
 import { isInside, realOf } from './belonging';
 import type { Found } from './model';
 
@@ -50,7 +51,7 @@ function isAnybodys({ label, backup }: Entry, root: string): boolean {
 
 async function parse(manifest: string, found: Found): Promise<unknown[]> {
   try {
-    const value: unknown = JSON.parse((await readFile(manifest, 'utf8')).replace(/^\uFEFF/, ''));
+    const value = parseJson(await readFile(manifest, 'utf8'));
     if (Array.isArray(value)) return value;
     found.problems.push({ item: manifest, message: 'It is no list of files.' });
   } catch (error) {

@@ -39,6 +39,11 @@ const out = {
   undone: (await checkpoints.undo()).restored,
   refused: await checkpoints.restore('nope').catch((error) => [error instanceof CheckpointsError, error.reason]),
   marked: await checkpoints.save({ metadata: { turnEnd: saved.id } }).catch((error) => error.reason),
+  malformed: await Promise.all(
+    [{ metadata: [1] }, { metadata: 'x' }, { description: 5 }, { task: 'x' }, { session: ['ses_1'] }].map((options) =>
+      checkpoints.save(options).catch((error) => error.reason),
+    ),
+  ),
   deleted: (await checkpoints.delete('second')).length,
   count: (await checkpoints.stats()).checkpoints,
 };
@@ -81,6 +86,7 @@ describe('the API for Node programs', () => {
       undone: ['a.txt'],
       refused: [true, 'unknown-reference'],
       marked: 'invalid-argument',
+      malformed: Array.from({ length: 5 }, () => 'invalid-argument'),
       deleted: 1,
       count: 3,
     });

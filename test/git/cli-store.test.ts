@@ -150,6 +150,15 @@ describe('doctor', () => {
     expect(stdout).not.toContain('--repair');
   });
 
+  it('tells people, too, what keeps the store from being read, though a task was exported', async () => {
+    await desk.answer(['task', 'set', '--title', 'T']);
+    const head = path.join((await desk.answer<Stats>(['stats'])).store, 'snapshots.git/HEAD');
+    rmSync(head);
+    expect(await desk.run(['doctor'])).toMatchObject({ code: 0, stdout: expect.stringContaining('(head)') as string });
+    expect((await desk.run(['doctor', '--repair'])).stdout).toMatch(/^repaired .*\(head\)$/m);
+    expect(existsSync(head)).toBe(true);
+  });
+
   it.each(['', '{"root": 1}', '{ "root": "/so'])(
     'opens a store whose workspace.json is damaged (%j)',
     async (content) => {

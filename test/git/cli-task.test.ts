@@ -82,6 +82,10 @@ describe('task', () => {
     const nested = await desk.answer<Answer>(['task', 'set', '--input', file]);
     expect(nested.task).toMatchObject({ title: 'nested', summary: 's', nextSteps: ['a', 'b'] });
     expect(nested.checkpoint.name).toBe('named');
+    // A path is read from where the command works.
+    desk.write({ 'here.json': '{"title": "here"}' });
+    const there = ['task', 'set', '--input', 'here.json', '--cwd', desk.root];
+    expect((await desk.answer<Answer>(there, { cwd: desk.top })).task).toMatchObject({ title: 'here' });
   });
 
   it.each([

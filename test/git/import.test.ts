@@ -77,6 +77,17 @@ describe('a checkpoints.db', () => {
     expect((await run(workspace, { from: 's1', path: db })).imported).toHaveLength(1);
   });
 
+  it('is imported once, though a wrong clock dated it after today', async () => {
+    const box = sandbox();
+    const workspace = await started(box);
+    const db = join(box.home, '..', 'checkpoints.db');
+    await oldDatabase(db, [{ id: 1, created_at: Date.now() + 86_400_000 }]);
+    expect((await run(workspace, { from: 's1', path: db })).imported).toHaveLength(1);
+    const again = await run(workspace, { from: 's1', path: db });
+    expect(again).toMatchObject({ imported: [], skipped: [{ reason: 'is here already' }] });
+    expect(await workspace.list()).toHaveLength(1);
+  });
+
   it('is imported once by two at the same time', async () => {
     const box = sandbox();
     const [one, two] = [await started(box), await box.open()];

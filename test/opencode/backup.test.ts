@@ -141,6 +141,12 @@ describe.each(generations)('sessions of OpenCode %s that were backed up', (gener
     expect((await answer<SessionRestoreReport>(fresh, 'restore', main)).skipped.map(({ id }) => id).sort()).toEqual(
       [main, child].sort(),
     );
+    // Where there is nothing to do, nobody is asked.
+    const asked = await runProgram(process.execPath, [program(), 'backup', 'restore', main], {
+      cwd: fresh.workspace,
+      env: { ...fresh.env, OPENCODE_SERVER_URL: fresh.url, OPENCODE_BIN: fresh.binary, OPENCODE_BACKUP_PATH: backup },
+    });
+    expect(asked).toMatchObject({ code: 0, stderr: '' });
     const copies = await answer<SessionRestoreReport>(fresh, 'restore', main, '--existing', 'copy');
     const copy = copies.restored.find(({ from }) => from === main)?.id ?? '';
     expect(copy).not.toBe(main);

@@ -159,7 +159,13 @@ describe.each(generations)('the command line and a conversation on %s', (generat
     await twoTurns('alone');
     put('mine\n');
     const { result } = await answer<{ result: RestoreResult }>(['restore', 'alone', '--scope', 'conversation']);
-    expect(result).toMatchObject({ restored: [], deleted: [], session: { id: expect.any(String) as string } });
+    // Undo would take back whatever restore was the last before: there is nothing of this one to go back to.
+    expect(result).toMatchObject({
+      restored: [],
+      deleted: [],
+      session: { id: expect.any(String) as string },
+      undo: null,
+    });
     expect(read()).toBe('mine\n');
   });
 

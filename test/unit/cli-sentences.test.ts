@@ -40,6 +40,15 @@ describe('sentences of the command line', () => {
     expect(wayOut('invalid-argument')).toBe(waysOut['invalid-argument']);
   });
 
+  it('names what the command at hand has: revert-turn has no dry run, originals a list of its own', () => {
+    const wayOut = (reason: 'mass-delete' | 'not-in-checkpoint', details?: Record<string, unknown>) =>
+      complain(new CheckpointsError(reason, 'x', { details })).wayOut;
+    expect(wayOut('mass-delete', { operation: 'restore' })).toBe(waysOut['mass-delete']);
+    expect(wayOut('mass-delete', { operation: 'revert-turn' })).not.toContain('--dry-run');
+    expect(wayOut('not-in-checkpoint')).toBe(waysOut['not-in-checkpoint']);
+    expect(wayOut('not-in-checkpoint', { original: true })).toContain('`opencode-checkpoints originals`');
+  });
+
   it('counts what a recovery left alone as one speaks', () => {
     const report = { outcome: 'finished' as const, safety: 'cp_a', target: 'cp_b', scope: ['files' as const] };
     const left = (...paths: string[]) =>

@@ -1,7 +1,7 @@
 import stringWidth from 'string-width';
 import { describe, expect, it } from 'vitest';
 import { fit, table } from '../../src/cli/table';
-import { firstLine, visible } from '../../src/cli/visible';
+import { firstLine, paragraphs, visible } from '../../src/cli/visible';
 import { size } from '../../src/cli/views/size';
 
 const columns = [{ header: 'ID' }, { header: 'N', align: 'right' as const }, { header: 'TITLE', flexible: true }];
@@ -24,6 +24,15 @@ describe('tables', () => {
     expect(table(columns, rows)).toContain('x'.repeat(100));
   });
 
+  it('leaves columns out where there is no room for them all, and none where there is', () => {
+    const [id, number, title] = columns;
+    const some = [id!, { ...number!, spare: 2 }, { header: 'KIND', spare: 1 }, title!];
+    const rows = [['abc', '1', 'manual', 'a long title of it']];
+    const heads = [40, 28, 20, 10].map((width) => table(some, rows, { width }).split('\n')[0]);
+    expect(heads).toEqual(['ID   N  KIND    TITLE', 'ID   N  KIND    TITLE', 'ID   N  TITLE', 'ID   TITLE']);
+    expect(table(some, rows)).toContain('KIND');
+  });
+
   it('never breaks a row, whatever a cell holds', () => {
     const text = table([{ header: 'NAME' }], [['a|b\nc\u001b[31m\u202eevil']]);
     expect(text.split('\n')).toHaveLength(3);
@@ -38,6 +47,9 @@ describe('tables', () => {
 
 describe('text for terminals', () => {
   it('leaves ordinary text alone', () => expect(visible('héllo "x" | 日本 👍')).toBe('héllo "x" | 日本 👍'));
+  it('shows a longer text line by line, and obeys nothing in it', () => {
+    expect(paragraphs('one\r\n\ntwo\u001b[31m\n', 4)).toBe('one\n\n    two\\u{1b}[31m');
+  });
   it('takes the first line', () => {
     expect(firstLine('one\ntwo')).toBe('one …');
     expect(firstLine('one')).toBe('one');

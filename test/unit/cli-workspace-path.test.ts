@@ -13,6 +13,7 @@ writeFileSync(path.join(root, 'a.txt'), '');
 writeFileSync(path.join(sub, 'b.txt'), '');
 symlinkSync(root, path.join(top, 'link'));
 symlinkSync(top, path.join(root, 'out'));
+symlinkSync('sub', path.join(root, 'to-sub'));
 afterAll(() => rmSync(top, { recursive: true }));
 
 const nothing = () => Promise.resolve(false);
@@ -33,6 +34,9 @@ describe('paths of the command line', () => {
     [sub, 'a.txt', 'a.txt'],
     [sub, 'nowhere', 'sub/nowhere'],
     [root, 'out', 'out'],
+    [root, 'to-sub', 'to-sub'],
+    [root, 'to-sub/b.txt', 'sub/b.txt'],
+    [root, 'out/x', 'out/x'],
   ])('from %s, %s is %s', async (cwd, given, wanted) => {
     expect(await workspacePath(root, cwd, given, nothing)).toBe(wanted);
   });
@@ -43,6 +47,8 @@ describe('paths of the command line', () => {
     expect(await workspacePath(root, sub, 'sub/old', knows('sub/old'))).toBe('sub/old');
     expect(await workspacePath(root, sub, 'a.txt', knows('sub/a.txt'))).toBe('sub/a.txt');
     expect(await workspacePath(root, sub, 'b.txt', knows('b.txt'), { disk: false })).toBe('b.txt');
+    // Then it was a folder.
+    expect(await workspacePath(root, root, 'to-sub/b.txt', knows('to-sub/b.txt'))).toBe('to-sub/b.txt');
   });
 
   it('takes bytes that are not UTF-8 as they are printed, unless a file is really called so', async () => {

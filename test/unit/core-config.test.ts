@@ -66,6 +66,7 @@ describe('settings', () => {
       return loadConfig(root, join(root, 'none'), env).problems.map(({ message }) => message);
     };
     expect(messages('{"exclude":["a"],}')).toEqual([expect.stringContaining(`${file} is not valid JSON`)]);
+    expect(messages('\uFEFF{"exclude":["a"]}')).toEqual([]);
     expect(messages('{"exclude":[1]}')).toEqual([`${file}: bad value for "exclude", which takes a list of patterns.`]);
   });
 });

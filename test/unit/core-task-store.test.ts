@@ -264,6 +264,12 @@ describe('what another hand wrote', () => {
     expect(readdirSync(state).sort()).toEqual(['.gitignore', 'checkpoint.json', 'handoff.md']);
   });
 
+  it('is read as editors of Windows write it', async () => {
+    await save(open(), { title: 'T' });
+    writeFileSync(join(state, 'checkpoint.json'), `\uFEFF${JSON.stringify({ version: 2, task: { title: 'Marked' } })}`);
+    expect((await open().load()).live?.task).toEqual({ title: 'Marked' });
+  });
+
   it('an old export of ours that came back (a revert, another branch) is not an edit', async () => {
     const store = open();
     await save(store, { title: 'One' });

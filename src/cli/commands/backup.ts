@@ -1,3 +1,4 @@
+import path from 'node:path';
 import type { Command } from 'commander';
 import type { BackupProblem, RestoreRequest } from '../../backup/api';
 import { CheckpointsError } from '../../core/errors';
@@ -101,7 +102,8 @@ function refused({ trouble, message }: BackupProblem): CheckpointsError {
 function restore(invocation: Invocation, ids: string[], flags: RestoreFlags): Promise<Reply> {
   return withBackup(invocation, async (backup) => {
     const existing = parseExisting(flags.existing);
-    const preview = await backup.preview({ from: flags.from, signal: invocation.signal });
+    const from = placeOf(flags.from, invocation.globals.cwd);
+    const preview = await backup.preview({ from, signal: invocation.signal });
     const wanted = preview.sessions.filter(
       ({ id, deleted, projectId }) =>
         (ids.length > 0 ? ids.includes(id) : !deleted) && (flags.project === undefined || projectId === flags.project),
@@ -113,7 +115,7 @@ function restore(invocation: Invocation, ids: string[], flags: RestoreFlags): Pr
     const request: RestoreRequest = {
       ...(ids.length > 0 ? { sessions: ids } : {}),
       project: flags.project,
-      from: flags.from,
+      from,
       existing,
       versions: versionsOf(flags.pick ?? []),
       signal: invocation.signal,
@@ -121,13 +123,17 @@ function restore(invocation: Invocation, ids: string[], flags: RestoreFlags): Pr
     const fresh = wanted.filter(({ state }) => state === 'new').length;
     const there = existing === 'copy' ? wanted.length - fresh : 0;
     const copies = there > 0 ? ` and ${there === 1 ? 'a copy' : `${there} copies`} of what is there already` : '';
-    if (wanted.length > 0)
+    if (fresh + there > 0)
       await invocation.confirm(`Restoring ${plural(fresh, 'session')}${copies} from ${preview.path}?`);
     const report = await backup.restore(request);
     const failed = report.failed.length > 0;
     return { json: { backup: report }, text: (output) => restoredView(report, output), exitCode: failed ? 1 : 0 };
   });
 }
+
+/** Read from here, as every path of a command line. A shell leaves `~` alone where it is quoted. */
+const placeOf = (given: string | undefined, cwd: string): string | undefined =>
+  given === undefined || given === '' || /^~(?=[/\\]|$)/.test(given) ? given : path.resolve(cwd, given);
 
 /** `versions/<project>/<session>/….json` names its session. */
 function versionsOf(files: readonly string[]): Record<string, string> {

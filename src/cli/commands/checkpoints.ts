@@ -80,7 +80,7 @@ export function registerCheckpointCommands(program: Command, select: Select): vo
     options: (command) =>
       command
         .option('--session <id>', 'only those of an OpenCode session')
-        .option('--search <text>', 'only those whose name, description, prompt or paths have it')
+        .option('--search <text>', 'only those in whose name, description, prompt or paths words begin so')
         .option('--trigger <trigger>', `only those made by: ${triggers.join(', ')}`)
         .option('--limit <n>', 'at most so many'),
     run: async (invocation, _args, flags) => {

@@ -112,7 +112,9 @@ async function originalOf(
   const path = await workspacePath(workspace.root, invocation.globals.cwd, given, isOriginal, { disk: false });
   const found = originals.find((one) => one.path === path);
   if (!found)
-    throw new CheckpointsError('not-in-checkpoint', `${given} is not among the files that the session changed`);
+    throw new CheckpointsError('not-in-checkpoint', `${given} is not among the files that the session changed`, {
+      details: { original: true },
+    });
   return found;
 }
 

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
 import type { Problem, Stats } from '../../core/api';
+import { CheckpointsError } from '../../core/errors';
 import type { RecoveryReport } from '../../core/ports';
 import { recoverySentence } from '../sentences';
 import { define, type Select } from '../command';
@@ -64,11 +65,17 @@ export function registerStoreCommands(program: Command, select: Select): void {
       // A fork that is missing is among what the doctor finds itself.
       const before = recovered && !recovered.forkMissing ? [interrupted(recovered)] : [];
       const problems = [...damaged, ...before, ...found];
-      const note = invocation.globals.json ? null : await oldDataNote(workspace, true);
+      const note = invocation.globals.json ? null : await oldDataNote(workspace, true).catch(noNote);
       if (note !== null) invocation.output.note(note);
       return { json: { problems }, text: (output) => problemsView(problems, repair, output) };
     },
   });
+}
+
+/** What is known already cannot be told in a store that cannot be read: the problems found say so. */
+function noNote(error: unknown): null {
+  if (CheckpointsError.is(error)) return null;
+  throw error;
 }
 
 /** Opening the workspace has mended it already. */

@@ -5,6 +5,7 @@ import { CheckpointsError } from '../../core/errors';
 import type { Checkpoint, TaskState } from '../../core/model';
 import { taskStatuses } from '../../core/task';
 import type { Clamp } from '../../core/task';
+import { parseJson } from '../../core/text';
 import { collect, define, type Invocation, type Opened, type Reply, type Select } from '../command';
 import { addGlobals } from '../globals';
 import type { Output } from '../output';
@@ -170,10 +171,12 @@ const clampSentence = ({ field, given, kept }: Clamp): string => `${field} was c
 
 async function readInput(invocation: Invocation, source: string): Promise<Record<string, unknown>> {
   const text =
-    source === '-' ? await invocation.readStdin() : await readFile(path.resolve(source), 'utf8').catch(unreadable);
+    source === '-'
+      ? await invocation.readStdin()
+      : await readFile(path.resolve(invocation.globals.cwd, source), 'utf8').catch(unreadable);
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = parseJson(text);
   } catch (error) {
     throw new CheckpointsError('invalid-argument', `--input is not JSON: ${(error as Error).message}`, {
       cause: error,

@@ -1,7 +1,7 @@
 import type { Checkpoint } from '../../core/model';
 import type { Output } from '../output';
 import type { Column } from '../table';
-import { firstLine, visible } from '../visible';
+import { firstLine, paragraphs, visible } from '../visible';
 import { plural } from './plural';
 
 const two = (value: number): string => String(value).padStart(2, '0');
@@ -32,9 +32,9 @@ export async function checkpointTable(checkpoints: Checkpoint[], output: Output,
   const columns: Array<Column & { cell: (one: Checkpoint) => string; optional?: boolean | 'everywhere' }> = [
     { header: 'ID', style: style.cyan, cell: (one) => one.id },
     { header: 'CREATED', style: style.dim, cell: (one) => time(one.createdAt) },
-    { header: 'TRIGGER', cell: (one) => one.trigger },
-    { header: 'FILES', cell: (one) => counts(one.files) },
-    { header: 'MSGS', align: 'right', optional: true, cell: messages },
+    { header: 'TRIGGER', spare: 2, cell: (one) => one.trigger },
+    { header: 'FILES', spare: 3, cell: (one) => counts(one.files) },
+    { header: 'MSGS', align: 'right', optional: true, spare: 1, cell: messages },
     { header: 'PIN', optional: true, cell: (one) => (one.pinned ? '*' : '') },
     {
       header: 'FROM',
@@ -61,6 +61,9 @@ export function checkpointLine(one: Checkpoint, output: Output): string {
   return `${output.style.cyan(one.id)}  ${visible(firstLine(one.title))}`;
 }
 
+/** So wide is the column of the names. */
+const labels = 12;
+
 export function checkpointDetails(one: Checkpoint, output: Output): string {
   const { style } = output;
   const rows: Array<[string, string | null | undefined]> = [
@@ -69,7 +72,7 @@ export function checkpointDetails(one: Checkpoint, output: Output): string {
     ['title', one.name === one.title ? null : visible(firstLine(one.title))],
     ['created', when(one.createdAt)],
     ['trigger', one.trigger + (one.pinned ? ', pinned' : '')],
-    ['description', one.description && visible(one.description)],
+    ['description', one.description && paragraphs(one.description, labels)],
     ['session', one.session && `${one.session.id}, ${plural(one.session.messageCount, 'message')}`],
     ['turn', one.turn && `${one.turn.number}: ${visible(firstLine(one.turn.prompt))}`],
     ['before', one.cause && `${one.cause.tool} ${one.cause.paths.map(visible).join(' ')}`.trim()],
@@ -82,7 +85,7 @@ export function checkpointDetails(one: Checkpoint, output: Output): string {
     ['metadata', Object.keys(one.metadata).length ? JSON.stringify(one.metadata) : null],
   ];
   const shown = rows.filter((row): row is [string, string] => Boolean(row[1]));
-  return shown.map(([label, value]) => `${style.dim(label.padEnd(12))}${value}\n`).join('');
+  return shown.map(([label, value]) => `${style.dim(label.padEnd(labels))}${value}\n`).join('');
 }
 
 function gitLine({ commit, branch, dirty }: NonNullable<Checkpoint['git']>): string {

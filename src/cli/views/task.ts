@@ -1,7 +1,7 @@
 import type { TaskState } from '../../core/model';
 import type { TaskSnapshot } from '../../core/task-service';
 import type { Output } from '../output';
-import { visible } from '../visible';
+import { paragraphs } from '../visible';
 import { when } from './checkpoint';
 
 const lists = [
@@ -13,15 +13,18 @@ const lists = [
   ['notes', 'notes'],
 ] as const;
 
+/** So wide is the column of the names. */
+const labels = 12;
+
 export function taskView(task: TaskState | null, { style }: Output): string {
   if (!task) return 'No task.\n';
   const lines: string[] = [];
-  const label = (text: string): string => style.dim(text.padEnd(12));
+  const label = (text: string): string => style.dim(text.padEnd(labels));
   for (const field of ['title', 'objective', 'status', 'summary'] as const)
-    if (task[field]) lines.push(`${label(field)}${visible(task[field])}\n`);
+    if (task[field]) lines.push(`${label(field)}${paragraphs(task[field], labels)}\n`);
   for (const [name, field] of lists)
     for (const [i, item] of (task[field] ?? []).entries())
-      lines.push(`${label(i === 0 ? name : '')}- ${visible(item)}\n`);
+      lines.push(`${label(i === 0 ? name : '')}- ${paragraphs(item, labels + 2)}\n`);
   return lines.join('') || 'An empty task.\n';
 }
 
@@ -30,9 +33,9 @@ export async function historyTable(history: TaskSnapshot[], output: Output): Pro
   return table(
     [
       { header: 'ID', style: output.style.cyan },
-      { header: 'SAVED', style: output.style.dim },
+      { header: 'SAVED', style: output.style.dim, spare: 2 },
       { header: 'NAME' },
-      { header: 'STATUS' },
+      { header: 'STATUS', spare: 1 },
       { header: 'TITLE', flexible: true },
     ],
     history.map((one) => [one.id, when(one.savedAt), one.name, one.status ?? '-', one.title ?? '']),
