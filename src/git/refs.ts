@@ -287,6 +287,9 @@ function packedDamaged(): CheckpointsError {
   return new CheckpointsError('store-broken', 'packed-refs is damaged.');
 }
 
+/** git goes no further where a name is none, in every command. */
+const refName = /^refs\/(?!.*(?:\.\.|\/[./]|@\{|\.lock(?:\/|$)|[./]$))[^\x00-\x20\x7f~^:?*[\\]+$/;
+
 /** As far as it is whole: a line that was cut off, or is none, is left out. */
 function parsePacked(text: string): { refs: Map<string, string>; damaged: boolean } {
   const refs = new Map<string, string>();
@@ -294,8 +297,8 @@ function parsePacked(text: string): { refs: Map<string, string>; damaged: boolea
   let damaged = lines.pop() !== '';
   for (const line of lines) {
     if (line.startsWith('#') || /^\^[0-9a-f]{40,64}$/.test(line)) continue;
-    const [, oid, ref] = /^([0-9a-f]{40}(?:[0-9a-f]{24})?) (refs\/[^\s\0]+)$/.exec(line) ?? [];
-    if (oid && ref) refs.set(ref, oid);
+    const [, oid, ref] = /^([0-9a-f]{40}(?:[0-9a-f]{24})?) (.+)$/.exec(line) ?? [];
+    if (oid && ref && refName.test(ref)) refs.set(ref, oid);
     else damaged = true;
   }
   return { refs, damaged };

@@ -61,6 +61,12 @@ const packsOf = (gitDir: string, kind: string): string[] =>
     .filter((name) => name.endsWith(kind))
     .map((name) => join(gitDir, 'objects/pack', name));
 
+function flipInName(packed: string): void {
+  const content = readFileSync(packed);
+  content[content.indexOf('/cp_') + 5]! ^= 0x20;
+  writeFileSync(packed, content);
+}
+
 describe('refs that are lost', () => {
   it.each<[string, boolean, (gitDir: string) => void, string[]]>([
     ['with their folder', false, (dir) => rmSync(join(dir, 'refs/checkpoints'), { recursive: true }), ['refs-lost']],
@@ -73,6 +79,8 @@ describe('refs that are lost', () => {
       (dir) => writeFileSync(join(dir, 'packed-refs'), Buffer.alloc(300, 7)),
       ['packed-refs', 'refs-lost'],
     ],
+    // A name with such a sign is none, and ends git.
+    ['in packed-refs, one bit', true, (dir) => flipInName(join(dir, 'packed-refs')), ['packed-refs', 'refs-lost']],
   ])('%s are told, and come back as they were', async (_, packed, damage, expected) => {
     const { workspace, gitDir, again } = await started(packed);
     await workspace.close();
