@@ -61,9 +61,10 @@ const packsOf = (gitDir: string, kind: string): string[] =>
     .filter((name) => name.endsWith(kind))
     .map((name) => join(gitDir, 'objects/pack', name));
 
-function flipInName(packed: string): void {
+function flipInName(gitDir: string, name: string, at: number, bit: number): void {
+  const packed = join(gitDir, 'packed-refs');
   const content = readFileSync(packed);
-  content[content.indexOf('/cp_') + 5]! ^= 0x20;
+  content[content.indexOf(name) + at]! ^= bit;
   writeFileSync(packed, content);
 }
 
@@ -79,8 +80,14 @@ describe('refs that are lost', () => {
       (dir) => writeFileSync(join(dir, 'packed-refs'), Buffer.alloc(300, 7)),
       ['packed-refs', 'refs-lost'],
     ],
-    // A name with such a sign is none, and ends git.
-    ['in packed-refs, one bit', true, (dir) => flipInName(join(dir, 'packed-refs')), ['packed-refs', 'refs-lost']],
+    // A name with such a sign is none, and ends git; and out of order git does not find it and those behind.
+    ['in packed-refs, one bit', true, (dir) => flipInName(dir, '/cp_', 5, 0x20), ['packed-refs', 'refs-lost']],
+    [
+      'in packed-refs, a bit of order',
+      true,
+      (dir) => flipInName(dir, 'checkpoints/', 0, 2),
+      ['packed-refs', 'refs-lost'],
+    ],
   ])('%s are told, and come back as they were', async (_, packed, damage, expected) => {
     const { workspace, gitDir, again } = await started(packed);
     await workspace.close();
