@@ -55,7 +55,13 @@ async function scanTree(store: GitStore): Promise<string | null> {
     throw error;
   }
   const oidBytes = store.file.objectFormat === 'sha1' ? 20 : 32;
-  const mark = parseIndex(data, oidBytes).entries.find((e) => e.path.startsWith(treeMark));
+  let entries: ReturnType<typeof parseIndex>['entries'];
+  try {
+    ({ entries } = parseIndex(data, oidBytes));
+  } catch {
+    return null; // damaged: whoever scans next makes it anew
+  }
+  const mark = entries.find((e) => e.path.startsWith(treeMark));
   const tree = mark?.path.split('/')[1]?.split('-')[0];
   return tree && (await store.trees.exists(tree)) ? tree : null;
 }

@@ -287,16 +287,25 @@ function packedDamaged(): CheckpointsError {
   return new CheckpointsError('store-broken', 'packed-refs is damaged.');
 }
 
-/** As far as it is whole: a line that was cut off, or is none, is left out. */
+/** git goes no further where a name is none, in every command. */
+const refName = /^refs\/(?!.*(?:\.\.|\/[./]|@\{|\.lock(?:\/|$)|[./]$))[^\x00-\x20\x7f~^:?*[\\]+$/;
+
+/** As far as it is whole: a line that was cut off, or is none, is left out. Out of order, git finds some refs and not others. */
 function parsePacked(text: string): { refs: Map<string, string>; damaged: boolean } {
   const refs = new Map<string, string>();
   const lines = text.split('\n');
   let damaged = lines.pop() !== '';
+  let last = '';
   for (const line of lines) {
     if (line.startsWith('#') || /^\^[0-9a-f]{40,64}$/.test(line)) continue;
-    const [, oid, ref] = /^([0-9a-f]{40}(?:[0-9a-f]{24})?) (refs\/[^\s\0]+)$/.exec(line) ?? [];
-    if (oid && ref) refs.set(ref, oid);
-    else damaged = true;
+    const [, oid, ref] = /^([0-9a-f]{40}(?:[0-9a-f]{24})?) (.+)$/.exec(line) ?? [];
+    if (!oid || !ref || !refName.test(ref)) {
+      damaged = true;
+      continue;
+    }
+    refs.set(ref, oid);
+    damaged ||= ref <= last;
+    last = ref;
   }
   return { refs, damaged };
 }

@@ -1,8 +1,10 @@
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import {
+  closeSync,
   copyFileSync,
   existsSync,
   linkSync,
+  openSync,
   readFileSync,
   readdirSync,
   renameSync,
@@ -112,7 +114,14 @@ export class Scanner {
   async scan(sources: ScanSources, signal?: AbortSignal): Promise<ScanOutput | null> {
     this.prepare(sources);
     this.takeIndex();
-    return this.look(sources, Date.now(), signal);
+    // git replaces the file when it is done, and does not look at the checksum itself. It works meanwhile.
+    const open = openIfThere(join(this.dir, 'index'));
+    const looking = this.look(sources, Date.now(), signal);
+    const isWhole = open === null || isWholeIndex(open, this.algorithm);
+    const found = await looking;
+    if (isWhole) return found;
+    this.discard();
+    return null;
   }
 
   /** Without an index: everything is new. */
@@ -318,6 +327,28 @@ export class Scanner {
     // Where nothing can be seen (a closed folder, a file in the place of the store) nothing was made either.
     if (existsSync(this.dir)) rmSync(this.dir, { recursive: true, force: true });
     this.prepared = false;
+  }
+}
+
+function openIfThere(path: string): number | null {
+  try {
+    return openSync(path, 'r');
+  } catch (error) {
+    if (isMissing(error)) return null;
+    throw error;
+  }
+}
+
+/** Ends with the checksum of all that is before it. Closes it. */
+function isWholeIndex(fd: number, algorithm: HashName): boolean {
+  try {
+    const data = readFileSync(fd);
+    const end = data.length - (algorithm === 'sha1' ? 20 : 32);
+    return end > 0 && createHash(algorithm).update(data.subarray(0, end)).digest().equals(data.subarray(end));
+  } catch {
+    return false; // the disk does not give it back
+  } finally {
+    closeSync(fd);
   }
 }
 

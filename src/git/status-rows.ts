@@ -63,6 +63,11 @@ const harmless = [
   /^warning: untracked cache is disabled/, // the store was moved here: git looks at everything
   /^warning: unable to access '(\/|[A-Za-z]:).*'/, // the user's own ignore file, outside the workspace
   /^warning: unable to access '.*': Too many levels of symbolic links$/, // git follows no link to an ignore file
+  // What git does not understand in the user's .gitattributes: we convert nothing anyway.
+  /^(warning: )?.* (is not a valid attribute name|not allowed): .*:\d+$/,
+  /^warning: Negative patterns are ignored in git attributes$/,
+  /^Use '\\!' for literal leading exclamation\.$/,
+  /^warning: ignoring overly l(ong attributes line|arge gitattributes )/,
 ];
 
 const forms = [/^warning: could not open directory '(.*?)\/?': (.*)$/, /^warning: unable to access '(.*)': (.*)$/];

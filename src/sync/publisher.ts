@@ -43,6 +43,8 @@ export function outgoingFor({ store, config }: SyncParts, writer: PackWriter): O
 export class Publisher {
   /** Commits of checkpoints that have lost content. */
   private readonly damaged = new Set<string>();
+  /** What was in the way at the last attempt. */
+  private locked: string | null = null;
 
   constructor(
     private readonly parts: SyncParts,
@@ -57,7 +59,13 @@ export class Publisher {
       try {
         const result = await this.once(options);
         if (result) return result;
-        last = new CheckpointsError('busy', `Others keep changing this part of ${this.address.shown}. Try again.`);
+        const { shown } = this.address;
+        last = this.locked
+          ? new CheckpointsError(
+              'remote-failed',
+              `Somebody is writing to ${shown}, or died while doing so: ${this.locked} is there. If nobody is, delete that file.`,
+            )
+          : new CheckpointsError('busy', `Others keep changing this part of ${shown}. Try again.`);
       } catch (error) {
         // A checkpoint was deleted, and its content freed, while it was being sent: what is left is sent.
         const isGone = CheckpointsError.is(error, 'store-broken') || isVanished(error);
@@ -86,6 +94,7 @@ export class Publisher {
   private async once(options: PushOptions): Promise<PushResult | null> {
     const { scratch, address, origin } = this;
     const { interactive = false, signal, onProgress } = options;
+    this.locked = null;
     const job: PushJob = {
       scratch,
       address,
@@ -93,6 +102,7 @@ export class Publisher {
       interactive,
       signal,
       onProgress: (done, total) => onProgress?.({ phase: 'sending', done, total }),
+      onLocked: (lock) => (this.locked = lock),
     };
     onProgress?.({ phase: 'connecting', done: 0, total: null });
     const present = await lookAt(job);

@@ -10,6 +10,8 @@ export interface PushJob {
   interactive: boolean;
   signal?: AbortSignal;
   onProgress?: (done: number, total: number) => void;
+  /** Told where the last refusal named a lock: a push that died over there may have left it. */
+  onLocked?: (lock: string) => void;
 }
 
 /** One ref of our part of the remote: what it is there now (null: nothing), and what it shall be (null: gone). */
@@ -103,7 +105,11 @@ async function pushBatch(job: PushJob, moves: RefMove[]): Promise<boolean> {
   // Deleting what is gone already is no failure; it comes out right when one looks again.
   const raced =
     /stale info|remote ref does not exist|failed to (update|lock) ref|cannot lock ref|reference already exists/i;
-  if (refused.length > 0 && refused.every((line) => raced.test(line))) return false;
+  if (refused.length > 0 && refused.every((line) => raced.test(line))) {
+    const lock = /Unable to create '(.+\.lock)': File exists/.exec(stderr)?.[1];
+    if (lock !== undefined) job.onLocked?.(lock);
+    return false;
+  }
   const why = (refused[0]?.split('\t')[2] ?? stderr.trim().split('\n').slice(-3).join(' ')).slice(0, 500);
   throw new CheckpointsError('remote-failed', `${address.shown} refused it: ${why}`, {
     details: { refused: refused.slice(0, 20) },

@@ -101,6 +101,12 @@ describe("the user's own git", () => {
   });
 });
 
+function flip(path: string, at: number, bit: number): void {
+  const content = readFileSync(path);
+  content[at]! ^= bit;
+  writeFileSync(path, content);
+}
+
 describe('a damaged store', () => {
   it('with a corrupt or missing scan index, base or index.db only costs time', async () => {
     const { box, workspace } = await started();
@@ -109,6 +115,8 @@ describe('a damaged store', () => {
       () => rmSync(scan),
       () => writeFileSync(scan, 'garbage'),
       () => writeFileSync(scan, readFileSync(scan).subarray(0, 100)),
+      // One bit before the name tells git not to look at the file; it does not check its index by itself.
+      () => flip(scan, readFileSync(scan).indexOf('a.txt') - 2, 0x80),
       () => rmSync(join(workspace.folder, 'snapshots.git', 'refs', 'base')),
       () => writeFileSync(join(workspace.folder, 'index.db'), 'garbage'),
     ]) {

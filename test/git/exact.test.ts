@@ -84,6 +84,23 @@ describe('the snapshot is what is on disk', () => {
     await roundTrip(box);
   });
 
+  it('where git does not understand the .gitattributes, and says so: nothing of it counts as not read', async () => {
+    const box = sandbox();
+    box.write('.gitattributes', `* -no!name\n!not text\n* ${'a'.repeat(3000)}\n`);
+    box.write('vendor/.gitattributes', '[attr]macro text\n');
+    box.write('vendor/a.txt', 'a');
+    const workspace = await box.open();
+    for (const text of ['b', 'c']) {
+      await workspace.create({ name: text });
+      box.write('vendor/a.txt', text);
+      box.write('b.txt', text);
+    }
+    const { files } = await workspace.create({ name: 'last' });
+    expect([files.paths, files.partial]).toEqual([['b.txt', 'vendor/a.txt'], []]);
+    const { skipped, failed } = await workspace.restore('c');
+    expect([skipped, failed, box.read('vendor/a.txt')]).toEqual([[], undefined, 'b']);
+  });
+
   it('in an unborn repository, a folder without git, and one with sha256 objects', async () => {
     for (const make of [() => sandbox(), () => sandbox({ git: false }), sha256]) {
       const box = make();

@@ -61,6 +61,13 @@ const packsOf = (gitDir: string, kind: string): string[] =>
     .filter((name) => name.endsWith(kind))
     .map((name) => join(gitDir, 'objects/pack', name));
 
+function flipInName(gitDir: string, name: string, at: number, bit: number): void {
+  const packed = join(gitDir, 'packed-refs');
+  const content = readFileSync(packed);
+  content[content.indexOf(name) + at]! ^= bit;
+  writeFileSync(packed, content);
+}
+
 describe('refs that are lost', () => {
   it.each<[string, boolean, (gitDir: string) => void, string[]]>([
     ['with their folder', false, (dir) => rmSync(join(dir, 'refs/checkpoints'), { recursive: true }), ['refs-lost']],
@@ -71,6 +78,14 @@ describe('refs that are lost', () => {
       'in packed-refs, overwritten',
       true,
       (dir) => writeFileSync(join(dir, 'packed-refs'), Buffer.alloc(300, 7)),
+      ['packed-refs', 'refs-lost'],
+    ],
+    // A name with such a sign is none, and ends git; and out of order git does not find it and those behind.
+    ['in packed-refs, one bit', true, (dir) => flipInName(dir, '/cp_', 5, 0x20), ['packed-refs', 'refs-lost']],
+    [
+      'in packed-refs, a bit of order',
+      true,
+      (dir) => flipInName(dir, 'checkpoints/', 0, 2),
       ['packed-refs', 'refs-lost'],
     ],
   ])('%s are told, and come back as they were', async (_, packed, damage, expected) => {

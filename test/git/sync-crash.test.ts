@@ -1,4 +1,4 @@
-import { appendFileSync, existsSync, readFileSync, readdirSync } from 'node:fs';
+import { appendFileSync, existsSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { layoutOf } from '../../src/git/layout';
@@ -52,6 +52,24 @@ describe('kill -9 in the middle', () => {
     const refs = [...remote.refs().keys()];
     for (const id of expected) expect(refs.some((ref) => ref.endsWith(id))).toBe(true);
     expect(readdirSync(scratchOf(box))).toEqual([]);
+  });
+
+  it('of git over there leaves a lock that is named, and that is all that keeps the next push away', async () => {
+    const box = sandbox();
+    const remote = bareRemote();
+    const workspace = await box.open();
+    const { id } = await workspace.create({ name: 'one' });
+    await workspace.sync.push(remote.path);
+    const ref = [...remote.refs().keys()].find((name) => name.endsWith(id))!;
+    const lock = join(remote.path, `${ref}.lock`);
+    writeFileSync(lock, '');
+    await workspace.rename(id, 'two');
+    await expect(workspace.sync.push(remote.path)).rejects.toMatchObject({
+      reason: 'remote-failed',
+      message: expect.stringContaining(`${ref}.lock is there`) as string,
+    });
+    rmSync(lock);
+    expect(await workspace.sync.push(remote.path)).toMatchObject({ updated: [id] });
   });
 
   it('of a fetch leaves the store valid, and the next fetch finishes it', async () => {
