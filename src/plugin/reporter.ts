@@ -15,6 +15,7 @@ const ofTheStore: Partial<Record<Reason, string>> = {
   'disk-full': 'Free some space there; `opencode-checkpoints prune` and `delete` give some back.',
   'store-readonly': 'Make it writable, or name another folder as `storeLocation`.',
   'store-broken': 'Run `opencode-checkpoints doctor --repair`.',
+  'refused-root': 'Start OpenCode in a project folder to have them made.',
   'git-missing': 'Install git 2.31 or newer, and see that it is on PATH.',
 };
 

@@ -41,7 +41,7 @@ export function restoreTool(box: Toolbox): ToolSpec {
         try {
           const result = await workspace.restore(target.id, { scope, paths, exempt, agreed: agreedTo(plan) });
           if (result.session) await call.openSession(result.session.id, result.prompt ?? null);
-          return restoredText(wanted, result);
+          return restoredText(wanted, result, exempt !== call.session);
         } catch (error) {
           // The question may have stood there for hours: what came meanwhile is the user's, and is asked about, too.
           if (!CheckpointsError.is(error, 'needs-confirmation') || tries === mostQuestions) throw error;
@@ -148,7 +148,8 @@ function commandFor({ target, scope, paths = [] }: Wanted, { massDelete }: Resto
   return `opencode-checkpoints restore ${target.id} --scope ${scope.join(',')}${only}${allowed}`;
 }
 
-function restoredText({ target, scope, paths }: Wanted, result: RestoreResult): string {
+/** `delegated`: asked for by a sub-agent, whose answer is all that the agent above it gets to know. */
+function restoredText({ target, scope, paths }: Wanted, result: RestoreResult, delegated: boolean): string {
   const { session, prompt, todosLost = 0 } = result;
   const withFiles = scope.includes('files');
   const what = paths
@@ -173,6 +174,7 @@ function restoredText({ target, scope, paths }: Wanted, result: RestoreResult): 
       'Switch to the new session to continue from the checkpoint.',
       'The current session remains unchanged.',
       'Stop now: change no more files in this session; the work goes on in the new one.',
+      ...(delegated ? ['Say all of this to the agent that you work for: it has to stop, too.'] : []),
     );
   if (todosLost > 0)
     lines.push(

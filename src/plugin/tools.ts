@@ -51,5 +51,6 @@ const hints: Partial<Record<CheckpointsError['reason'], string>> = {
   'server-unreachable': 'Use scope "files", or ask the user to run opencode-checkpoints restore.',
   'session-busy': 'Use scope "files", or name an earlier checkpoint.',
   'store-broken': 'Ask the user to run opencode-checkpoints doctor --repair.',
+  'refused-root': 'Only project folders have checkpoints: go on without them.',
   'git-missing': 'git must be installed for checkpoints.',
 };

@@ -75,10 +75,7 @@ describe('OpenCode plugin', () => {
     write(file, 'export default {};\n');
     const asked = await answering(['This Project'], () => run(commands.installPlugin));
     assert.equal(asked[1]?.kind, 'error');
-    assert.match(
-      asked[1]?.message ?? '',
-      /^The plugin cannot be put there\. \S+ is not a file of ours\. Move it away first\.$/,
-    );
+    assert.match(asked[1]?.message ?? '', /^\S+ is not a file of ours\. Move it away first\.$/);
     assert.equal(read(file), 'export default {};\n');
   });
 });

@@ -22,6 +22,8 @@ function rig(
     massDelete?: boolean;
     unreachable?: boolean;
     made?: Pick<RestoreResult, 'prompt' | 'todosLost'>;
+    /** The session that the one which asks works for. */
+    root?: string;
   } = {},
 ) {
   const asked: string[] = [];
@@ -48,7 +50,7 @@ function rig(
   };
   const box = {
     companion: { open: () => Promise.resolve({ workspace }) },
-    sessions: { rootOf: (session: string) => Promise.resolve(session) },
+    sessions: { rootOf: (session: string) => Promise.resolve(given.root ?? session) },
   } as unknown as Toolbox;
   const call: CallContext = {
     ...{ session: 'ses_1', messageId: 'msg_3', callId: 'call_1' },
@@ -69,6 +71,12 @@ function rig(
 const longPrompt = `Do this.\n${'and that '.repeat(100)}`;
 
 describe('the tool that goes back', () => {
+  it('has a sub-agent say to the agent above it that the work goes on elsewhere', async () => {
+    const words = 'Say all of this to the agent that you work for: it has to stop, too.';
+    expect(await rig(point(), { root: 'ses_0' }).run()).toContain(words);
+    expect(await rig(point()).run()).not.toContain(words);
+  });
+
   it.each([
     [undefined, 'files,conversation'],
     ['conversation', 'conversation'],

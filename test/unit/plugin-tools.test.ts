@@ -200,6 +200,13 @@ describe('what went wrong', () => {
     expect(shown).toHaveLength(3);
   });
 
+  it('is told once where OpenCode runs in no project at all', () => {
+    const { reporter, shown } = told();
+    const home = new CheckpointsError('refused-root', '/home/me cannot be a workspace: it is your home folder.');
+    for (const what of ['Before the turn', 'The task', 'Before the tool']) reporter.failed(what, home);
+    expect(shown).toEqual([expect.stringMatching(/home folder\. Start OpenCode in a project folder/)]);
+  });
+
   it('is not news each time only one of the two ways of looking at files fails', () => {
     const { reporter, shown } = told();
     for (let round = 0; round < 3; round++) {
