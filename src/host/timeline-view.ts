@@ -12,6 +12,8 @@ export class TimelineView implements vscode.WebviewViewProvider, vscode.WebviewP
   private readonly subscriptions: vscode.Disposable[];
   private panel: vscode.WebviewPanel | undefined;
   private view: vscode.WebviewView | undefined;
+  /** What is selected in the view. */
+  private looked: { workspace: string; id: CheckpointId } | undefined;
   private readonly connections = new Map<vscode.Webview, TimelineConnection>();
 
   constructor(
@@ -44,6 +46,9 @@ export class TimelineView implements vscode.WebviewViewProvider, vscode.WebviewP
     const panel = vscode.window.createWebviewPanel(panelType, 'Checkpoints Timeline', vscode.ViewColumn.Active, {});
     panel.iconPath = vscode.Uri.joinPath(this.extension, 'media', 'timeline.svg');
     this.adopt(panel);
+    // Who leaves a narrow view for more room goes on where they were.
+    if (this.view?.visible === true && this.looked !== undefined)
+      this.connections.get(panel.webview)?.reveal(this.looked.workspace, this.looked.id);
   }
 
   /** In the timeline that is on the screen, else in the editor. */
@@ -88,6 +93,9 @@ export class TimelineView implements vscode.WebviewViewProvider, vscode.WebviewP
       },
       this.backend,
       {
+        onLook: (workspace, id) => {
+          if (placement === 'view' && workspace !== null) this.looked = { workspace, id };
+        },
         onError: (method, error) => {
           // What an action failed of is logged where it is shown.
           if (method !== 'act') this.log.error(`timeline ${method}: ${String(error)}`);

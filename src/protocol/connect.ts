@@ -61,6 +61,8 @@ export interface TimelineConnection {
 }
 
 export interface ConnectOptions {
+  /** The page shows the details of this one. */
+  onLook?: (workspace: string | null, id: CheckpointId) => void;
   onError?: (method: string, error: unknown) => void;
 }
 
@@ -105,6 +107,7 @@ export function connectTimeline(
         read: readParams.details,
         handle: async ({ workspace, id }, signal) => {
           if (id === wanted?.id) wanted = null;
+          options.onLook?.(workspace, id);
           return toDetails(await backend.details(workspace, id, signal));
         },
       },

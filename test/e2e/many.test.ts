@@ -94,4 +94,18 @@ describe(`${many} checkpoints`, () => {
     await workbench.expand(view, 'Without a session');
     await workbench.row(view, 'Manual checkpoint').waitFor();
   });
+
+  it('are where they were in the view when it is opened as an editor', async () => {
+    const { workbench } = session;
+    await workbench.command('View: Close All Editors');
+    await workbench.openView('Timeline');
+    const narrow = await workbench.webview('body[data-placement="view"] .row');
+    await narrow.locator('.row[data-key]').first().click();
+    await workbench.page.keyboard.press('End');
+    await narrow.locator('.row.selected', { hasText: /^\s*Prompt 0\b/ }).waitFor();
+    await workbench.page.waitForTimeout(500);
+    await workbench.command('Checkpoints: Open Timeline');
+    const wide = await workbench.webview('body[data-placement="editor"] .row');
+    await wide.locator('.row.selected', { hasText: /^\s*Prompt 0\b/ }).waitFor();
+  });
 });

@@ -85,6 +85,20 @@ describe('focus', () => {
     expect([await framed('.list'), await framed('.row.selected')]).toEqual(['none', 'solid']);
   });
 
+  it('has a frame around all of the details, also above what is scrolled', async () => {
+    const { page, unblocked } = await showAfternoon({ height: 420 });
+    await page.locator(`[data-key="${unblocked.id}"]`).click();
+    await page.waitForSelector('.task-changes');
+    await page.keyboard.press('Enter');
+    await page.waitForSelector('.detail:focus');
+    const frame = await page.locator('timeline-detail').evaluate((detail) => {
+      const { borderTopStyle, zIndex } = getComputedStyle(detail, '::after');
+      const head = detail.querySelector('.detail-head');
+      return { borderTopStyle, above: Number(zIndex) > Number(head ? getComputedStyle(head).zIndex : NaN) };
+    });
+    expect(frame).toEqual({ borderTopStyle: 'solid', above: true });
+  });
+
   it('can be seen in a menu where the system has its own colours', async () => {
     const shown = await showAfternoon({ theme: 'hc-black' });
     const { page } = shown;

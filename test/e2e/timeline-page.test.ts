@@ -80,6 +80,10 @@ describe('looks', () => {
     const { page } = shown;
     for (const trigger of ['turn', 'idle', 'manual', 'task', 'restore', 'import', 'compaction'])
       expect(await page.locator(`.lanes .point-${trigger}`).count(), trigger).toBeGreaterThan(0);
+    const pale = await page
+      .locator('.lanes .fill')
+      .evaluateAll((all) => all.map((one) => getComputedStyle(one).fill).filter((fill) => fill.startsWith('rgba')));
+    expect(pale).toEqual([]);
     expect(await page.locator('.lanes path.lane').count()).toBe(4);
     const fork = await page
       .locator('.lanes path.lane')

@@ -248,6 +248,18 @@ describe('a low view', () => {
   });
 });
 
+describe('a low and wide view', () => {
+  it('gives what is read in the details all its height', async () => {
+    const { page, unblocked } = await showAfternoon({ width: 900, height: 230, placement: 'view' });
+    await page.locator(`[data-key="${unblocked.id}"]`).click();
+    await page.waitForSelector('.task-changes');
+    await page.locator('.detail').evaluate((detail) => (detail.scrollTop = detail.scrollHeight));
+    const head = await page.locator('.detail-head').boundingBox();
+    const detail = await page.locator('.detail').boundingBox();
+    expect((head?.y ?? 0) + (head?.height ?? 0)).toBeLessThan(detail?.y ?? 0);
+  });
+});
+
 describe('calm', () => {
   it('moves no row when work begins and ends', async () => {
     const shown = await showAfternoon();

@@ -1,5 +1,5 @@
 /** Colours of VS Code's own themes, under the names a webview gets them by, and its default webview styles. */
-export const themeNames = ['dark', 'light', 'hc-black', 'hc-light'] as const;
+export const themeNames = ['dark', 'light', 'hc-black', 'hc-light', 'light-plus', 'monokai'] as const;
 export type ThemeName = (typeof themeNames)[number];
 
 /** Classes VS Code puts on the body. */
@@ -8,6 +8,8 @@ export const bodyClass: Record<ThemeName, string> = {
   light: 'vscode-light',
   'hc-black': 'vscode-high-contrast',
   'hc-light': 'vscode-high-contrast-light vscode-high-contrast',
+  'light-plus': 'vscode-light',
+  monokai: 'vscode-dark',
 };
 
 type Colours = Record<string, string>;
@@ -84,7 +86,8 @@ const dark: Colours = {
   'charts-red': '#f14c4c',
   'charts-blue': '#3794ff',
   'charts-yellow': '#cca700',
-  'charts-orange': '#d18616',
+  'charts-orange': 'rgba(234, 92, 0, 0.33)',
+  'symbolIcon-classForeground': '#ee9d28',
   'charts-green': '#89d185',
   'charts-purple': '#b180d7',
   'terminal-ansiCyan': '#11a8cd',
@@ -163,7 +166,8 @@ const light: Colours = {
   'charts-red': '#e51400',
   'charts-blue': '#1a85ff',
   'charts-yellow': '#bf8803',
-  'charts-orange': '#d18616',
+  'charts-orange': 'rgba(234, 92, 0, 0.33)',
+  'symbolIcon-classForeground': '#d67e00',
   'charts-green': '#388a34',
   'charts-purple': '#652d90',
   'terminal-ansiCyan': '#0598bc',
@@ -229,7 +233,7 @@ const hcBlack: Colours = {
   'charts-red': '#f48771',
   'charts-blue': '#3794ff',
   'charts-yellow': '#ffd700',
-  'charts-orange': '#d18616',
+  'symbolIcon-classForeground': '#ee9d28',
   'charts-green': '#89d185',
   'charts-purple': '#b180d7',
   'terminal-ansiCyan': '#00cdcd',
@@ -304,14 +308,46 @@ const hcLight: Colours = {
   'charts-red': '#b5200d',
   'charts-blue': '#1a85ff',
   'charts-yellow': '#895503',
-  'charts-orange': '#d18616',
+  'symbolIcon-classForeground': '#d67e00',
   'charts-green': '#374e06',
   'charts-purple': '#652d90',
   'terminal-ansiCyan': '#0598bc',
   'terminal-ansiMagenta': '#bc05bc',
 };
 
-const colours: Record<ThemeName, Colours> = { dark, light, 'hc-black': hcBlack, 'hc-light': hcLight };
+/** Of the older themes what is less easy to read on: small text in grey, and a bright selection. */
+const lightPlus: Colours = {
+  ...light,
+  foreground: '#616161',
+  descriptionForeground: '#717171',
+  'sideBar-background': '#f3f3f3',
+  'list-hoverBackground': '#e8e8e8',
+  'list-activeSelectionBackground': '#0060c0',
+  'list-activeSelectionForeground': '#ffffff',
+  'list-focusOutline': '#0090f1',
+  focusBorder: '#0090f1',
+};
+
+const monokai: Colours = {
+  ...dark,
+  descriptionForeground: 'rgba(204, 204, 204, 0.7)',
+  'editor-background': '#272822',
+  'sideBar-background': '#1e1f1c',
+  'list-hoverBackground': '#3e3d32',
+  'list-activeSelectionBackground': '#75715e',
+  'list-inactiveSelectionBackground': '#414339',
+  'list-focusOutline': '#99947c',
+  focusBorder: '#99947c',
+};
+
+const colours: Record<ThemeName, Colours> = {
+  dark,
+  light,
+  'hc-black': hcBlack,
+  'hc-light': hcLight,
+  'light-plus': lightPlus,
+  monokai,
+};
 
 export function themeCss(theme: ThemeName): string {
   const variables = Object.entries(colours[theme]).map(([name, value]) => `--vscode-${name}: ${value};`);
@@ -320,7 +356,7 @@ export function themeCss(theme: ThemeName): string {
   --vscode-font-size: 13px;
   --vscode-font-weight: normal;
   --vscode-editor-font-family: 'DejaVu Sans Mono', monospace;
-  color-scheme: ${theme.endsWith('light') ? 'light' : 'dark'};
+  color-scheme: ${theme.includes('light') ? 'light' : 'dark'};
   ${variables.join('\n  ')}
 }
 html { scrollbar-color: var(--vscode-scrollbarSlider-background, auto) transparent; }
