@@ -3,7 +3,7 @@ import type { CreateOptions } from '../core/api';
 import { currentSession } from '../core/current-session';
 import type { Checkpoint, SessionAnchor } from '../core/model';
 import { cleanName } from '../core/titles';
-import { countsInWords, plural, shortTitle, withoutIcons } from './labels';
+import { countsInWords, plural, shortTitle, withoutIcons, withoutLinks } from './labels';
 import { activeRoot, openRoots } from './picker';
 import { withCancel } from './progress';
 import { Root } from './root';
@@ -65,7 +65,7 @@ const warnPartial = ({ files }: Checkpoint): void => {
   const names = files.partial.slice(0, 3).map(({ path, reason }) => `${path} (${reason})`);
   const more = files.partial.length > names.length ? ` and ${files.partial.length - names.length} more` : '';
   vscode.window.showWarningMessage(
-    `The checkpoint is not whole: could not read ${names.join(', ')}${more}. The rest is in it; make another one when they can be read.`,
+    `The checkpoint is not whole: could not read ${withoutLinks(names.join(', '))}${more}. The rest is in it; make another one when they can be read.`,
   );
 };
 

@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 import type { Checkpoint, CheckpointId } from '../core/model';
 import { askName } from './actions-create';
 import type { Target } from './diff';
-import { fetchedStay, plural, shortTitle, withoutIcons } from './labels';
+import { fetchedStay, plural, shortTitle, withoutIcons, withoutLinks } from './labels';
 import { pickCheckpoint, pickRoot, targetOf, targetsOf } from './picker';
 import type { Root } from './root';
 import type { Services } from './services';
@@ -96,7 +96,8 @@ export const clearSession = async ({ workspaces, log }: Services, argument: unkn
   const title = session.title ?? session.id;
   const stay = fetchedStay(all.length - doomed.length);
   if (doomed.length === 0) {
-    vscode.window.showInformationMessage(`“${title}” has no checkpoint of this machine to delete. ${stay}`.trim());
+    const none = `“${withoutLinks(title)}” has no checkpoint of this machine to delete. ${stay}`;
+    vscode.window.showInformationMessage(none.trim());
     return false;
   }
   const answer = await vscode.window.showWarningMessage(

@@ -1,6 +1,6 @@
 import * as vscode from 'vscode';
 import type { TaskState, TaskStatus } from '../core/model';
-import { firstLine } from './labels';
+import { firstLine, withoutIcons, withoutLinks } from './labels';
 import { pickRoot } from './picker';
 import type { Services } from './services';
 import {
@@ -37,7 +37,7 @@ export const editTask = async (services: Services): Promise<void> => {
   const fields = [
     ...(['title', 'objective', 'summary'] as const).map((field) => ({
       label: `$(edit) ${textNames[field]}`,
-      description: task?.[field] ?? '',
+      description: withoutIcons(firstLine(task?.[field] ?? '')),
       node: { type: 'taskText', root, field, text: task?.[field] ?? '' } satisfies TaskNode,
     })),
     {
@@ -89,7 +89,7 @@ const replaceRow = async (
   const change = (task: TaskState | null) => replaceItem(task, field, index, old, text);
   if ((await changeTask(root, change, log)) !== null || text === '') return;
   const add = `Add to ${listNames[field]}`;
-  const gone = `“${firstLine(old)}” is not there any more: the task changed meanwhile.`;
+  const gone = `“${withoutLinks(firstLine(old))}” is not there any more: the task changed meanwhile.`;
   if ((await vscode.window.showWarningMessage(gone, add)) === add)
     await changeTask(root, (task) => addItem(task, field, text), log);
 };
@@ -137,7 +137,8 @@ export const compareTask = async ({ pages }: Services, node: unknown): Promise<v
   const { task } = await root.api.resolve(snapshot.id);
   const name = saveName(snapshot);
   const [then, now] = [taskText(task), taskText(await root.task.read())];
-  if (then === now) return void vscode.window.showInformationMessage(`The task is as it was at “${name}”.`);
+  if (then === now)
+    return void vscode.window.showInformationMessage(`The task is as it was at “${withoutLinks(name)}”.`);
   await vscode.commands.executeCommand(
     'vscode.diff',
     pages.put(`Task at ${name}`, then),

@@ -1,6 +1,6 @@
 import * as vscode from 'vscode';
 import { commands } from './ids';
-import { shortTitle } from './labels';
+import { shortTitle, withoutLinks } from './labels';
 import { showError } from './notifications';
 import { withPatience } from './progress';
 import type { Root } from './root';
@@ -37,7 +37,7 @@ export class ForkOffer implements vscode.Disposable {
     const title = shortTitle(missing.target);
     const files = missing.safety.restore?.scope.includes('files') === true;
     const answer = await vscode.window.showWarningMessage(
-      `Restoring “${title}” was interrupted. ${files ? 'The files are restored, but the' : 'The'} conversation was not forked.`,
+      `Restoring “${withoutLinks(title)}” was interrupted. ${files ? 'The files are restored, but the' : 'The'} conversation was not forked.`,
       fork,
       ...(files ? [undo] : []),
       leave,

@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 import { CheckpointsError } from '../core/errors';
 import type { Target } from './diff';
 import { commands, contextKeys } from './ids';
-import { momentTitle } from './labels';
+import { momentTitle, withoutIcons } from './labels';
 import { snapshotUri } from './uris';
 import { workingKind } from './working-side';
 import type { Workspaces } from './workspaces';
@@ -84,7 +84,7 @@ export class Gutter implements vscode.Disposable {
 const statusItem = (title: string): vscode.StatusBarItem => {
   const item = vscode.window.createStatusBarItem('opencodeCheckpoints.gutter', vscode.StatusBarAlignment.Left, -1);
   item.name = 'Checkpoint in Gutter';
-  item.text = `$(diff-single) ${title}`;
+  item.text = `$(diff-single) ${withoutIcons(title)}`;
   item.tooltip = `The gutter of each editor shows what changed since this checkpoint: ${title}. Click to hide it again.`;
   item.command = commands.stopGutter;
   item.show();

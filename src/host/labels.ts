@@ -97,6 +97,15 @@ export const headAndRest = (prompt: string): [head: string, rest: string] => {
 /** Somebody's text where VS Code draws icons for `$(name)`: it stays what it is. */
 export const withoutIcons = (text: string): string => text.replace(/\$\(/g, '\\$(');
 
+/** Somebody's text in a message: of `[text](command:…)` VS Code makes a link there that runs the command. What is put in between does not show. */
+export const withoutLinks = (text: string): string => text.replace(/\]\(/g, ']\u200b(');
+
+const rightToLeft = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/;
+
+/** What stands behind a label: the number that it begins with would be drawn on the other side of Arabic or Hebrew, without the words that follow it. */
+export const behind = (label: string, description: string): string =>
+  rightToLeft.test(label) && description !== '' ? `\u200e${description}` : description;
+
 export const firstLine = (text: string): string => text.split(/\r?\n/, 1)[0]?.trim() ?? '';
 
 /** Said where checkpoints are deleted; empty when none of them was fetched. */

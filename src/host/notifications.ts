@@ -1,6 +1,7 @@
 import * as vscode from 'vscode';
 import { CheckpointsError, type Reason } from '../core/errors';
 import { commands, section } from './ids';
+import { withoutLinks } from './labels';
 
 /** A sentence for a person, and what they can do next. The error's own message follows it. */
 export interface Advice {
@@ -255,13 +256,14 @@ export const showError = async (error: unknown, log: vscode.LogOutputChannel): P
   writeDown(error, log);
   if (!(error instanceof CheckpointsError)) {
     const message = error instanceof Error ? error.message : String(error);
-    const chosen = await vscode.window.showErrorMessage(`Checkpoints: ${message}`, openLog.title);
+    const chosen = await vscode.window.showErrorMessage(`Checkpoints: ${withoutLinks(message)}`, openLog.title);
     if (chosen === openLog.title) await vscode.commands.executeCommand(openLog.command);
     return;
   }
   if (error.reason === 'cancelled') return;
   const { action } = adviceFor(error);
-  const chosen = await vscode.window.showErrorMessage(explain(error), ...(action === undefined ? [] : [action.title]));
+  const buttons = action === undefined ? [] : [action.title];
+  const chosen = await vscode.window.showErrorMessage(withoutLinks(explain(error)), ...buttons);
   if (action !== undefined && chosen === action.title)
     await vscode.commands.executeCommand(action.command, ...(action.args ?? []));
 };

@@ -4,7 +4,7 @@ import type { Checkpoint } from '../core/model';
 import type { TurnEnd } from '../core/turn-ends';
 import type { Target } from './diff';
 import { commands, type CommandId } from './ids';
-import { firstLine, originText, rowCounts, triggerIcons, withoutIcons } from './labels';
+import { behind, firstLine, originText, rowCounts, triggerIcons, withoutIcons } from './labels';
 import { noFolder } from './notifications';
 import { relativeTime } from './relative-time';
 import { Root } from './root';
@@ -21,12 +21,12 @@ export const checkpointItem = (target: Target, severalRoots: boolean, end?: Turn
   const when = relativeTime(checkpoint.createdAt, Date.now(), vscode.env.language);
   const own = checkpoint.pinned ? 'pinned' : triggerIcons[checkpoint.trigger];
   const icon = checkpoint.origin === null ? own : 'cloud-download';
+  const title = withoutIcons(firstLine(checkpoint.title)) || checkpoint.id;
+  const more = [rowCounts(checkpoint, end), withoutIcons(originText(checkpoint)), when, severalRoots ? root.name : ''];
   return {
     target,
-    label: `$(${icon}) ${withoutIcons(firstLine(checkpoint.title)) || checkpoint.id}`,
-    description: [rowCounts(checkpoint, end), originText(checkpoint), when, severalRoots ? root.name : '']
-      .filter((part) => part !== '')
-      .join(' · '),
+    label: `$(${icon}) ${title}`,
+    description: behind(title, more.filter((part) => part !== '').join(' · ')),
   };
 };
 

@@ -1,7 +1,7 @@
 import * as vscode from 'vscode';
 import { unlessCancelled } from '../core/cancelling';
 import { views } from './ids';
-import { number } from './labels';
+import { number, withoutLinks } from './labels';
 
 export interface Step {
   done: number;
@@ -40,7 +40,7 @@ export const withCancel = async <T>(
     () => undefined,
   );
   const timer = setTimeout(() => {
-    const options = { location: vscode.ProgressLocation.Notification, title, cancellable };
+    const options = { location: vscode.ProgressLocation.Notification, title: withoutLinks(title), cancellable };
     vscode.window.withProgress(options, async (progress, token) => {
       token.onCancellationRequested(() => controller.abort());
       let shown = 0;

@@ -1,7 +1,7 @@
 import * as vscode from 'vscode';
 import { hasFiles } from '../core/files-facet';
 import { type Checkpoint, type RestoreScope, restoreScopes } from '../core/model';
-import { plural } from './labels';
+import { plural, withoutIcons } from './labels';
 
 /** What a restore begins with: the files, or what an imported checkpoint has instead. */
 export const firstScope = (checkpoint: Checkpoint): RestoreScope[] => {
@@ -25,7 +25,7 @@ export const chooseScope = async (
       description: `a new session with ${plural(checkpoint.session.messageCount, 'message')}; the old one stays`,
     });
   if (checkpoint.task !== null)
-    facets.push({ scope: 'task', label: '$(checklist) Task', description: checkpoint.task.title ?? '' });
+    facets.push({ scope: 'task', label: '$(checklist) Task', description: withoutIcons(checkpoint.task.title ?? '') });
   const [only] = facets;
   if (facets.length <= 1) return only === undefined ? undefined : [only.scope];
   const chosen = await vscode.window.showQuickPick(

@@ -1,6 +1,6 @@
 import type { RestorePlan, RestoreResult, RestoreScope } from '../core/model';
 import type { RecoveryReport } from '../core/ports';
-import { number, plural } from './labels';
+import { number, plural, withoutLinks } from './labels';
 
 /** The sentences of the restore dialog: plain functions, so that every case can be read in a test. */
 
@@ -52,7 +52,7 @@ const some = (names: readonly string[], limit: number): string[] =>
 /** For a plan that touches no file. */
 export const nothingText = (plan: RestorePlan): string => {
   const names = left(plan);
-  if (names.length > 0) return `Nothing was restored. Not touched: ${some(names, 3).join(', ')}.`;
+  if (names.length > 0) return withoutLinks(`Nothing was restored. Not touched: ${some(names, 3).join(', ')}.`);
   return 'Nothing to do: the files already are as they were at this checkpoint.';
 };
 

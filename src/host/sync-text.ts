@@ -1,5 +1,5 @@
 import type { ExportResult, FetchResult, PushResult, SentSessions, SyncProgress } from '../core/sync';
-import { plural } from './labels';
+import { plural, withoutLinks } from './labels';
 
 /** The sentences of push, fetch, export and import. No vscode here. */
 
@@ -37,7 +37,7 @@ export const fetchText = ({ added, updated, refused, deletedHere, sessions }: Fe
     refused.length > 0 ? `${refused.length} refused: ${refused[0]?.reason ?? ''}` : '',
     deletedHere > 0 ? `${deletedHere} that you deleted stay away` : '',
   ]);
-  return what === '' ? 'Nothing new there.' : `Fetched: ${what}.`;
+  return what === '' ? 'Nothing new there.' : withoutLinks(`Fetched: ${what}.`);
 };
 
 export const exportText = ({ file, checkpoints, sessions, filtered }: ExportResult): string =>

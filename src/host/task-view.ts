@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 import type { TaskState, TaskStatus } from '../core/model';
 import type { TaskSnapshot } from '../core/task-service';
 import { commands, views } from './ids';
-import { firstLine } from './labels';
+import { behind, firstLine } from './labels';
 import type { Root } from './root';
 import { saveDescription, saveLabel, saveTooltip } from './task-history';
 import { TaskLook } from './task-look';
@@ -233,7 +233,7 @@ const addable: ReadonlySet<ListField> = new Set(['nextSteps', 'blockers', 'notes
 const icon = (id: string, color?: string): vscode.ThemeIcon =>
   new vscode.ThemeIcon(id, color === undefined ? undefined : new vscode.ThemeColor(color));
 
-const taskItem = (node: TaskNode): vscode.TreeItem => {
+export const taskItem = (node: TaskNode): vscode.TreeItem => {
   const { None, Collapsed, Expanded } = vscode.TreeItemCollapsibleState;
   switch (node.type) {
     case 'taskRoot': {
@@ -289,8 +289,10 @@ const taskItem = (node: TaskNode): vscode.TreeItem => {
           node.field === 'completedSteps'
             ? vscode.TreeItemCheckboxState.Checked
             : vscode.TreeItemCheckboxState.Unchecked;
-      if (node.field === 'currentPlan')
+      if (node.field === 'currentPlan') {
         item.iconPath = node.done === true ? icon('pass', 'charts.green') : icon('circle-large-outline');
+        item.accessibilityInformation = { label: node.done === true ? `${text}, done` : text };
+      }
       if (node.field === 'filesTouched') {
         const file = node.root.toUri(node.text);
         item.resourceUri = file;
@@ -307,9 +309,12 @@ const taskItem = (node: TaskNode): vscode.TreeItem => {
     case 'taskSave': {
       const { status } = node.save;
       const item = new vscode.TreeItem(saveLabel(node.save), None);
-      item.description = saveDescription(node.save);
+      item.description = behind(saveLabel(node.save), saveDescription(node.save));
       item.iconPath = status === null ? icon('circle-outline') : icon(statusIcons[status], statusColors[status]);
       item.tooltip = saveTooltip(node.save);
+      // Its tooltip, which would be heard instead, does not tell the status.
+      const heard = [saveLabel(node.save), saveDescription(node.save)].filter((words) => words !== '');
+      item.accessibilityInformation = { label: heard.join(', ') };
       item.command = { command: commands.compareTask, title: 'Compare', arguments: [node] };
       return item;
     }

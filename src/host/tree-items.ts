@@ -4,6 +4,7 @@ import type { Checkpoint } from '../core/model';
 import type { TurnEnd } from '../core/turn-ends';
 import { commands } from './ids';
 import {
+  behind,
   countsInWords,
   firstLine,
   headAndRest,
@@ -62,6 +63,13 @@ export const lookOf = (node: TreeNode): string => {
 };
 
 const build = (node: TreeNode): vscode.TreeItem => {
+  const item = itemOf(node);
+  if (typeof item.label === 'string' && typeof item.description === 'string')
+    item.description = behind(item.label, item.description);
+  return item;
+};
+
+const itemOf = (node: TreeNode): vscode.TreeItem => {
   switch (node.type) {
     case 'root': {
       const item = new vscode.TreeItem(node.root.name, vscode.TreeItemCollapsibleState.Expanded);

@@ -3,7 +3,7 @@ import * as vscode from 'vscode';
 import type { TaskState } from '../../src/core/model';
 import { commands } from '../../src/host/ids';
 import { Root } from '../../src/host/root';
-import type { TaskNode } from '../../src/host/task-view';
+import { taskItem, type TaskNode } from '../../src/host/task-view';
 import { activate, answering, closeEditors, eventually, opener, project, read, run, showFile } from './helpers';
 
 describe('task', () => {
@@ -108,6 +108,7 @@ describe('task', () => {
     const [save] = await root.task.history(root.api);
     assert.ok(save);
     const node: TaskNode = { type: 'taskSave', root, save };
+    assert.match(taskItem(node).accessibilityInformation?.label ?? '', /^half way, Blocked/);
     const asked = await answering([], () => run(commands.compareTask, node));
     assert.equal(asked[0]?.message, 'The task is as it was at “half way”.');
     await root.task.save(root.api, { status: 'done', nextSteps: ['Second'], completedSteps: ['First'] });

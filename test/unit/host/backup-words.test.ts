@@ -170,6 +170,9 @@ describe('what went to and came from other machines', () => {
     expect(fetchText({ ...none, added, refused, sessions: ['ses_1'], deletedHere: 1 })).toBe(
       'Fetched: 1 new checkpoint from ann@desk, 1 session, 1 refused: inside a git folder, 1 that you deleted stay away.',
     );
+    // A stranger names the machine.
+    const strange = { ...origin, machine: '[Show](command:x)' };
+    expect(fetchText({ ...none, added: [{ id: 'cp_1', title: 't', origin: strange }] })).not.toContain('](command:');
   });
 
   it('export', () => {

@@ -1,12 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import type { RestorePlan, RestoreResult } from '../../../src/core/model';
 import {
+  behind,
   besideWorking,
   counts,
   countsInWords,
   fetchedStay,
   headAndRest,
   withoutIcons,
+  withoutLinks,
   lineCounts,
   money,
   shortTitle,
@@ -116,6 +118,32 @@ describe('somebody’s text in a label', () => {
     ['costs $5 (net)', 'costs $5 (net)'],
   ])('%s has no icons', (text, label) => {
     expect(withoutIcons(text)).toBe(label);
+  });
+});
+
+describe('what stands behind a label', () => {
+  it('keeps its number, whatever way the label is written', () => {
+    expect(behind('latest', '1m ago')).toBe('1m ago');
+    expect(behind('مرحبا', '1m ago')).toBe('\u200e1m ago');
+    expect(behind('שלום', '')).toBe('');
+  });
+});
+
+describe('somebody’s text in a message', () => {
+  // As VS Code looks for links there.
+  const link = /\[([^\]]+)\]\(((?:https?:\/\/|command:|file:)[^)\s]+)/;
+
+  it.each(['[Undo](command:workbench.action.quit)', 'a [b](c) [d](https://example.invalid)'])(
+    '%s is no link',
+    (text) => {
+      expect(withoutLinks(text)).not.toMatch(link);
+      expect(withoutLinks(text).replaceAll('\u200b', '')).toBe(text);
+    },
+  );
+
+  it('is none among the paths that were not touched', () => {
+    const entries = [{ path: '[x](command:y)', action: 'skip' as const, reason: 'too-large' }];
+    expect(nothingText(plan({ entries }))).not.toMatch(link);
   });
 });
 
