@@ -148,7 +148,10 @@ async function checkMoved(store: GitStore, config: () => Config, report: Report)
   for (const moved of await findMoved(store, config)) {
     const what = `${moved.root} is gone, and its ${moved.checkpoints} checkpoints are of the files that are here now`;
     if (store.refs().size > 0)
-      await report('moved', `${what}. They stay where they are, since this workspace has checkpoints of its own.`);
+      await report(
+        'moved',
+        `${what}. They stay where they are, since this workspace has checkpoints of its own; to have them in their place, \`export\` what you want to keep of these, \`clear\`, then \`doctor --repair\`, and \`import\` it again.`,
+      );
     else await report('moved', `${what}: the workspace was moved.`, () => adopt(store, moved));
   }
 }

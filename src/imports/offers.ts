@@ -3,6 +3,8 @@ import { mkdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { writeAtomic } from '../core/atomic-file';
 import { CheckpointsError } from '../core/errors';
+import { ourPage } from '../core/handoff';
+import { stateFiles } from '../core/task-files';
 import { findOldSessions } from './s4-places';
 import { sources, type Source } from './model';
 import { defaultPath, runImport, type CheckpointSource, type ImportNeeds } from './run';
@@ -29,6 +31,8 @@ export async function findOldData(needs: ImportNeeds, but: ReadonlySet<Source> =
 async function look(from: CheckpointSource, needs: ImportNeeds): Promise<Offer | null> {
   const place = defaultPath(from, needs.workspace.root);
   if (!existsSync(place)) return null;
+  // A store that was left behind, when the folder was moved for instance, knew them; the doctor brings that back, and not once this one has checkpoints.
+  if (from === 's2' && (await isOurs(place))) return null;
   try {
     const { imported } = await runImport({ from, dryRun: true }, needs);
     return { from, path: place, count: imported.length };
@@ -37,6 +41,12 @@ async function look(from: CheckpointSource, needs: ImportNeeds): Promise<Offer |
     if (CheckpointsError.is(error, 'invalid-argument')) return null;
     throw error;
   }
+}
+
+/** What lies there was exported by us, by the page beside it. */
+async function isOurs(folder: string): Promise<boolean> {
+  const page = await readFile(path.join(folder, stateFiles.page), 'utf8').catch(() => ''); // none, or no file: who knows
+  return page.includes(ourPage);
 }
 
 /** Which sources were offered in this workspace, by any host: nobody is asked twice. */

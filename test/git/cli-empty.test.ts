@@ -123,4 +123,25 @@ describe('a command that only reads', () => {
     const { checkpoints } = await desk.answer<{ checkpoints: Checkpoint[] }>(['list'], at);
     expect(checkpoints.map(({ name }) => name)).toEqual(['one']);
   });
+
+  it('says how to have them back after the move where others were made since, and does not offer its own task for import', async () => {
+    await desk.answer(['create', 'one']);
+    await desk.answer(['task', 'set', '--title', 'T']);
+    const cwd = `${desk.root}-moved`;
+    renameSync(desk.root, cwd);
+    expect(await desk.run(['doctor'], { cwd })).toMatchObject({ code: 0, stderr: '' });
+    await desk.answer(['create', 'since'], { cwd });
+    const { problems } = await desk.answer<{ problems: Problem[] }>(['doctor', '--repair'], { cwd });
+    expect(problems).toEqual([
+      { reason: 'moved', message: expect.stringContaining('`clear`') as string, repaired: false },
+    ]);
+    const kept = path.join(desk.top, 'since.bundle');
+    await desk.answer(['export', 'since', '--out', kept], { cwd });
+    await desk.answer(['clear'], { cwd });
+    await desk.answer(['doctor', '--repair'], { cwd });
+    await desk.answer(['import', kept], { cwd });
+    const { checkpoints } = await desk.answer<{ checkpoints: Checkpoint[] }>(['list'], { cwd });
+    expect(checkpoints.map(({ name }) => name ?? 'the task').sort()).toEqual(['one', 'since', 'the task']);
+    expect(roots()).toEqual([cwd]);
+  });
 });
