@@ -1,4 +1,5 @@
 import { existsSync, lstatSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { CheckpointsError } from '../core/errors';
 import type { CheckpointId, PathReason } from '../core/model';
 import type { ApplyResult, FileChange, RecoveryReport } from '../core/ports';
@@ -63,14 +64,16 @@ async function finished(store: GitStore, journal: Journal): Promise<RecoveryRepo
     else if (sameVersion(now, change.before)) again.push({ change, i });
     else kept.push({ path: change.path, reason: 'edited after the interruption' });
   }
-  // On another volume it may have died while one of these was on its way.
-  for (const beside of new Set(journal.changes.map(({ path }) => besideOf(journal.stage, path))))
-    kept.push(
-      ...tried(
-        () => files.delete(beside),
-        () => beside,
-      ),
-    );
+  // On another volume it may have died while one of these was on its way; a stage in the root has the name of one there, and goes later.
+  const besides = new Set(journal.changes.map(({ path }) => besideOf(journal.stage, path)));
+  for (const beside of besides)
+    if (join(store.root, beside) !== journal.stage)
+      kept.push(
+        ...tried(
+          () => files.delete(beside),
+          () => beside,
+        ),
+      );
   const outcome: Outcome = { done: new Set(), skipped: [] };
   const { steps, left } = await stillPossible(store, journal, again);
   outcome.skipped.push(...left);

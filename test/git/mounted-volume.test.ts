@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { lstatSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { lstatSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { picture, sandbox, type Sandbox } from './rig';
@@ -9,10 +9,10 @@ import { worker } from './worker';
 const processes = worker();
 const isRoot = process.getuid?.() === 0;
 
-/** A volume of its own in the workspace, which only one process and who enters its namespace sees, and which goes with it. */
-async function mounted(box: Sandbox): Promise<{ inside: string[]; root: string }> {
-  box.sh('mkdir -p volume');
-  const mount = `mount -t tmpfs tmpfs "${box.root}/volume" && echo ready && exec cat`;
+/** A volume of its own at a folder, which only one process and who enters its namespace sees, and which goes with it. */
+async function mounted(box: Sandbox, folder: string): Promise<{ inside: string[]; root: string }> {
+  mkdirSync(folder, { recursive: true });
+  const mount = `mount -t tmpfs tmpfs "${folder}" && echo ready && exec cat`;
   const user = isRoot ? [] : ['--map-root-user'];
   const holder: ChildProcess = spawn('unshare', [...user, '--mount', 'sh', '-c', mount], {
     stdio: ['pipe', 'pipe', 'inherit'],
@@ -36,7 +36,7 @@ const long = 'n'.repeat(250);
 
 it('restores a volume mounted in the workspace, and dies there without leaving anything', async () => {
   const box = sandbox();
-  const { inside, root } = await mounted(box);
+  const { inside, root } = await mounted(box, join(box.root, 'volume'));
   expect(lstatSync(join(root, 'volume')).dev).not.toBe(lstatSync(root).dev);
   const run = (args: string[], env?: NodeJS.ProcessEnv): ReturnType<typeof processes.run> =>
     processes.run(box, args, env, inside);
@@ -77,4 +77,28 @@ it('restores a volume mounted in the workspace, and dies there without leaving a
   }
   // The test has met what it is about.
   expect([...begun].map((path) => path.replace(/[0-9a-f]+$/, ''))).toContain('volume/.opencode-checkpoints-stage-');
+});
+
+it('dies in a restore with the store on another volume, and names nothing that was not left alone', async () => {
+  const box = sandbox();
+  const { inside } = await mounted(box, box.home);
+  const run = (args: string[], env?: NodeJS.ProcessEnv): ReturnType<typeof processes.run> =>
+    processes.run(box, args, env, inside);
+  box.write('a.txt', 'old');
+  box.write('d/b.txt', 'old');
+  await run(['create', 'old']);
+  const old = picture(box.root);
+  const outcomes = new Set<string>();
+  for (let at = 1; ; at++) {
+    for (const path of ['a.txt', 'd/b.txt']) box.write(path, 'new');
+    const died = await run(['restore', 'old'], { FAULT_UNDER: box.root, FAULT_AT: String(at) });
+    const { output } = await run(['open']);
+    const [recovered] = output as [{ outcome: string; kept: unknown[] } | null];
+    expect([at, recovered?.kept ?? []]).toEqual([at, []]);
+    if (recovered?.outcome === 'finished') expect([at, picture(box.root)]).toEqual([at, old]);
+    if (died.signal !== 'SIGKILL') break;
+    outcomes.add(recovered?.outcome ?? 'nothing to do');
+  }
+  expect(picture(box.root)).toEqual(old);
+  expect([...outcomes]).toEqual(expect.arrayContaining(['rolled-back', 'finished']));
 });
