@@ -27,8 +27,8 @@ export class AutomaticPoints {
   /** Calls under way that may change files they do not name, and the session of each. */
   private readonly loose = new Map<string, string>();
   private readonly sameFile = new SameFile();
-  /** Such a call has run since the last scan: the fast lane would not see what it did. */
-  private blind = false;
+  /** Such a call has run since the last scan, or may have before we were loaded: the fast lane would not see what it did. */
+  private blind = true;
   /** By the session a person speaks to. */
   private readonly namedOutside = new Map<string, Set<string>>();
   /** The last prompt of each session, for points whose place in the conversation is not known. */

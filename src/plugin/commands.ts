@@ -33,7 +33,7 @@ const words: ReadonlyArray<{ tool: string; usage: string; steps: string; otherwi
     tool: 'checkpoint_delete',
     usage: 'clear',
     steps: 'clear: checkpoint_delete with all true and nothing else',
-    otherwise: 'clear: delete nothing; tell the user to run: opencode-checkpoints clear',
+    otherwise: 'clear: delete nothing; tell the user to run Clear Session… in VS Code, or opencode-checkpoints clear',
   },
   { tool: 'checkpoint_stats', usage: 'stats', steps: 'stats: checkpoint_stats' },
 ];

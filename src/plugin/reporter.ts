@@ -12,9 +12,10 @@ export type Lane = 'scan' | 'paths';
 
 /** What keeps every checkpoint from being made, whichever meets it first, and the way out: told once for all of them. */
 const ofTheStore: Partial<Record<Reason, string>> = {
-  'disk-full': 'Free some space there; `opencode-checkpoints prune` and `delete` give some back.',
+  'disk-full':
+    'Free some space there; `opencode-checkpoints prune` and `delete`, or Clean Up Store in VS Code, give some back.',
   'store-readonly': 'Make it writable, or name another folder as `storeLocation`.',
-  'store-broken': 'Run `opencode-checkpoints doctor --repair`.',
+  'store-broken': 'Run `opencode-checkpoints doctor --repair`, or Run Doctor in VS Code.',
   'refused-root': 'Start OpenCode in a project folder to have them made.',
   'git-missing': 'Install git 2.31 or newer, and see that it is on PATH.',
 };

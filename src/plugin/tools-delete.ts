@@ -32,11 +32,11 @@ async function deleteOne(box: Toolbox, call: CallContext, named: string): Promis
   const own = await box.sessions.rootOf(call.session);
   if (found.session?.id !== own)
     throw refused(
-      `Checkpoint ${found.id} belongs to ${found.session ? `session ${found.session.id}` : 'the user'}, not to this session: only the user can delete it (opencode-checkpoints delete ${found.id}).`,
+      `Checkpoint ${found.id} belongs to ${found.session ? `session ${found.session.id}` : 'the user'}, not to this session: only the user can delete it (in VS Code, or by opencode-checkpoints delete ${found.id}).`,
     );
   if (found.pinned || found.trigger === 'restore')
     throw refused(
-      `Checkpoint ${found.id} is ${found.pinned ? 'pinned by the user' : "the way back from a restore, which is the user's"}: only the user can delete it (opencode-checkpoints delete ${found.id}).`,
+      `Checkpoint ${found.id} is ${found.pinned ? 'pinned by the user' : "the way back from a restore, which is the user's"}: only the user can delete it (in VS Code, or by opencode-checkpoints delete ${found.id}).`,
     );
   await workspace.remove([found.id]);
   return `Checkpoint ${found.id} deleted`;
@@ -67,7 +67,7 @@ async function clearSession(box: Toolbox, call: CallContext): Promise<string> {
   if (permission === 'unavailable')
     return [
       'Nothing was deleted: the user cannot be asked from here.',
-      'Ask the user to run this in a terminal, in the project folder (it deletes the named ones of this session, too):',
+      'Ask the user to run Clear Session… in VS Code, or this in a terminal, in the project folder (both delete the named ones of this session, too):',
       `  opencode-checkpoints clear --session ${own}`,
     ].join('\n');
   if (permission === 'rejected')

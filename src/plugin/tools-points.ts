@@ -101,7 +101,9 @@ export function pointTools(box: Toolbox): ToolSpec[] {
 
 function lossText(workspace: WorkspaceApi): string {
   const words = lossInWords(workspace.lost());
-  return words === null ? '' : `\n${words} Ask the user to run opencode-checkpoints doctor --repair.`;
+  return words === null
+    ? ''
+    : `\n${words} Ask the user to run opencode-checkpoints doctor --repair, or Run Doctor in VS Code.`;
 }
 
 /** An older plugin's name for the same argument. */

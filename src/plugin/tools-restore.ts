@@ -164,7 +164,8 @@ function restoredText({ target, scope, paths }: Wanted, result: RestoreResult, d
   if (result.failed) lines.push(`${result.failed} could not be restored: not everything is as it was then.`);
   for (const { path, reason } of [...result.kept, ...result.skipped].slice(0, 20))
     lines.push(`Left as it is: ${path} (${reason})`);
-  if (result.undo) lines.push(`Undo: opencode-checkpoints undo (safety checkpoint ${result.undo})`);
+  if (result.undo)
+    lines.push(`Undo: opencode-checkpoints undo, or Undo Last Restore in VS Code (safety checkpoint ${result.undo})`);
   if (session)
     lines.push(
       '',

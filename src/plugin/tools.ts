@@ -48,9 +48,10 @@ const hints: Partial<Record<CheckpointsError['reason'], string>> = {
   'unknown-reference': 'Call checkpoint_list to see ids and names.',
   'no-conversation': 'Use scope "files".',
   'no-task': 'Use scope "files".',
-  'server-unreachable': 'Use scope "files", or ask the user to run opencode-checkpoints restore.',
+  'server-unreachable':
+    'Use scope "files", or ask the user to restore it in VS Code or by opencode-checkpoints restore.',
   'session-busy': 'Use scope "files", or name an earlier checkpoint.',
-  'store-broken': 'Ask the user to run opencode-checkpoints doctor --repair.',
+  'store-broken': 'Ask the user to run opencode-checkpoints doctor --repair, or Run Doctor in VS Code.',
   'refused-root': 'Only project folders have checkpoints: go on without them.',
   'git-missing': 'git must be installed for checkpoints.',
 };

@@ -33,7 +33,7 @@ describe.each(generations)('a broken store under a running OpenCode %s', (genera
           { tools: [call('checkpoint_create', { name: 'impossible' })] },
           { text: 'Done.' },
         ]);
-        expect(rig.answers().at(-1)).toContain('doctor --repair');
+        expect(rig.answers().at(-1)).toContain('doctor --repair, or Run Doctor in VS Code');
         await server.turn(session, 'still broken', [{ tools: [write('a.txt', 'five\n')] }, { text: 'Done.' }]);
         expect([await content('a.txt'), await content('b.txt')]).toEqual(['five\n', 'b\n']);
         const told = await until(

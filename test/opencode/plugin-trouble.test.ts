@@ -1,8 +1,9 @@
+import { existsSync } from 'node:fs';
 import { copyFile, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { until } from '../rig/opencode';
-import { call, shell, write } from '../rig/script';
+import { call, edit, shell, write } from '../rig/script';
 import { generations } from './gateway-fixture';
 import { PluginRig } from './plugin-fixture';
 
@@ -245,6 +246,51 @@ describe.each(generations)('trouble on OpenCode %s', (generation) => {
       expect(names).toContain('the plan');
       expect(names).toContain('the start');
       expect(left.filter(({ trigger }) => trigger === 'turn').length).toBeLessThanOrEqual(5);
+    } finally {
+      await rig.dispose();
+    }
+  });
+});
+
+describe('the plugin that OpenCode v2 loads anew in the middle of a turn', () => {
+  it('looks for what a command did meanwhile', async () => {
+    const rig = await PluginRig.start({ generation: 'v2', files: { 'a.txt': 'one\n', 'b.txt': 'one\n' } });
+    try {
+      const { server } = rig;
+      const at = (path: string): string => join(server.workspace, path);
+      const file = at('.opencode/plugins/opencode-checkpoints.js');
+      const content = await readFile(file, 'utf8');
+      const isLoaded = async (): Promise<boolean> => {
+        const path = `/api/plugin?location[directory]=${encodeURIComponent(server.workspace)}`;
+        const { data } = await server.call<{ data: Array<{ id?: string; state?: { status: string } }> }>('GET', path);
+        return data.some(({ id, state }) => id === 'opencode-checkpoints' && state?.status === 'active');
+      };
+      const session = await server.createSession('Updated meanwhile');
+      await server.prompt(session, 'three steps', [
+        { tools: [edit('a.txt', 'one', 'two')] },
+        { tools: [shell('touch started; while [ ! -e go ]; do sleep 0.1; done; echo by shell > c.txt')] },
+        { tools: [edit('b.txt', 'one', 'two')] },
+        { text: 'Done.' },
+      ]);
+      await until(
+        () => existsSync(at('started')),
+        60_000,
+        () => 'the command never began',
+      );
+      await rm(file);
+      await until(
+        async () => !(await isLoaded()),
+        60_000,
+        () => 'OpenCode did not let go of it',
+      );
+      await writeFile(file, content);
+      await until(isLoaded, 60_000, () => 'OpenCode did not load it again');
+      await writeFile(at('go'), '');
+      await server.idle(session);
+      const points = await rig.eventually(session, (all) => all.at(-1)?.trigger === 'idle', 'the idle point');
+      const point = points.find(({ cause }) => cause?.paths.includes('b.txt'));
+      expect(await rig.at(point, 'c.txt')).toBe('by shell\n');
+      expect(await rig.at(point, 'b.txt')).toBe('one\n');
     } finally {
       await rig.dispose();
     }
