@@ -1,4 +1,5 @@
 import * as vscode from 'vscode';
+import type { WorkspaceEvent } from '../core/api';
 import { CheckpointsError } from '../core/errors';
 import type { Target } from './diff';
 import { commands, contextKeys } from './ids';
@@ -19,9 +20,14 @@ export class Gutter implements vscode.Disposable {
 
   constructor(private readonly workspaces: Workspaces) {
     // Bars of a folder that was closed could not be drawn any more, and would say that they are.
-    this.subscription = workspaces.onDidClose((root) => {
-      if (this.chosen?.root === root) void this.hide();
-    });
+    this.subscription = vscode.Disposable.from(
+      workspaces.onDidClose((root) => {
+        if (this.chosen?.root === root) void this.hide();
+      }),
+      workspaces.onDidChange(({ root, event }) => {
+        if (this.chosen?.root === root && mayDelete.has(event.kind)) void this.hideIfGone(this.chosen);
+      }),
+    );
   }
 
   get target(): Target | undefined {
@@ -67,6 +73,15 @@ export class Gutter implements vscode.Disposable {
     return snapshotUri(this.chosen.checkpoint.id, uri);
   }
 
+  private async hideIfGone(target: Target): Promise<void> {
+    try {
+      await target.root.api.resolve(target.checkpoint.id);
+    } catch (error) {
+      // A store that cannot be read for a moment has lost nothing.
+      if (CheckpointsError.is(error, 'unknown-reference') && this.chosen === target) await this.hide();
+    }
+  }
+
   dispose(): void {
     this.subscription.dispose();
     this.clear();
@@ -79,6 +94,9 @@ export class Gutter implements vscode.Disposable {
     this.item = undefined;
   }
 }
+
+/** After which the checkpoint of the gutter may be gone; another process says of what it did only that there was something. */
+const mayDelete: ReadonlySet<WorkspaceEvent['kind']> = new Set(['deleted', 'pruned', 'external']);
 
 /** Without a file open nothing else would tell that it is on, and nothing how to be rid of it. */
 const statusItem = (title: string): vscode.StatusBarItem => {

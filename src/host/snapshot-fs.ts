@@ -21,7 +21,7 @@ export class SnapshotFileSystem implements vscode.FileSystemProvider {
     if (empty) return stat(vscode.FileType.File, nothingOf(file).length, 0);
     const { root, relative } = await this.locate(uri, file);
     if (now) return linkStat(uri, file);
-    const found = await root.api.stat(checkpoint, relative);
+    const found = await asFile(uri, () => root.api.stat(checkpoint, relative));
     if (found === null) throw vscode.FileSystemError.FileNotFound(uri);
     const type = found.kind === 'folder' ? vscode.FileType.Directory : vscode.FileType.File;
     return stat(type, found.size, timeOf(checkpoint));
@@ -32,13 +32,7 @@ export class SnapshotFileSystem implements vscode.FileSystemProvider {
     if (empty) return nothingOf(file);
     const { root, relative } = await this.locate(uri, file);
     if (now) return linkTarget(uri, file);
-    try {
-      return await root.api.cat(checkpoint, relative);
-    } catch (error) {
-      if (CheckpointsError.is(error, 'not-in-checkpoint') || CheckpointsError.is(error, 'unknown-reference'))
-        throw vscode.FileSystemError.FileNotFound(uri);
-      throw vscode.FileSystemError.Unavailable(error instanceof Error ? error.message : String(error));
-    }
+    return asFile(uri, () => root.api.cat(checkpoint, relative));
   }
 
   readDirectory(uri: vscode.Uri): never {
@@ -68,6 +62,17 @@ export class SnapshotFileSystem implements vscode.FileSystemProvider {
     return { root, relative };
   }
 }
+
+/** VS Code shows the sentences of its own errors only. */
+const asFile = async <T>(uri: vscode.Uri, work: () => Promise<T>): Promise<T> => {
+  try {
+    return await work();
+  } catch (error) {
+    if (CheckpointsError.is(error, 'not-in-checkpoint') || CheckpointsError.is(error, 'unknown-reference'))
+      throw vscode.FileSystemError.FileNotFound(uri);
+    throw vscode.FileSystemError.Unavailable(error instanceof Error ? error.message : String(error));
+  }
+};
 
 /** What VS Code's image preview shows: an empty file is an error to it, so that the side without a picture is a clear pixel. */
 const picture = /\.(?:png|jpe?g|jpe|gif|bmp|ico|webp|avif)$/i;

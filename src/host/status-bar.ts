@@ -5,7 +5,7 @@ import { automaticOff } from './automatic';
 import type { Backup } from './backup';
 import { isTrouble, statusLine } from './backup-text';
 import { commands, section, settings, views } from './ids';
-import { counts, countsInWords, firstLine } from './labels';
+import { counts, countsInWords, firstLine, withoutIcons } from './labels';
 import { explain } from './notifications';
 import { appendPlain } from './plain-text';
 import { relativeTime, shortAge } from './relative-time';
@@ -80,7 +80,7 @@ export class StatusBar implements vscode.Disposable {
     this.item.accessibilityInformation = undefined;
     this.item.command = `${views.tree}.focus`;
     if (operation !== null) {
-      this.item.text = `$(sync~spin) ${operation.title}`;
+      this.item.text = `$(sync~spin) ${withoutIcons(operation.title)}`;
       this.item.tooltip = `Checkpoints: ${operation.title}`;
     } else if (failure?.reason === 'untrusted-folder' && this.workspaces.current.length === 0) {
       // VS Code says it beside us, and there is nothing to warn of.

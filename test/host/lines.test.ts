@@ -148,6 +148,17 @@ describe('restoring lines', () => {
     await run(commands.stopGutter);
   });
 
+  it('not of a checkpoint that is gone: its bars go with it', async () => {
+    await run(commands.showInGutter, point.id);
+    await showFile('lines.txt');
+    await answering(['Delete'], () => run(commands.delete, point.id));
+    await eventually(
+      async () => (await answering([], () => run(commands.restoreChange)))[0]?.message ?? '',
+      (message) => message.includes('Choose a checkpoint for the gutter first'),
+      'the bars stay',
+    );
+  });
+
   const encodings: Array<[what: string, encode: (text: string) => Buffer]> = [
     ['UTF-8 with a mark', (content) => Buffer.from(`\ufeff${content}`)],
     ['UTF-16', (content) => Buffer.from(`\ufeff${content}`, 'utf16le')],

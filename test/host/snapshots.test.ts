@@ -146,11 +146,12 @@ describe('files of a checkpoint', () => {
       snapshotUri(checkpoint.id, vscode.Uri.file('/elsewhere/file')),
       snapshotUri('cp_00000000000000000000000000', uri('README.md')),
     ])
-      await assert.rejects(
-        () => Promise.resolve(vscode.workspace.fs.readFile(place)),
-        (error: vscode.FileSystemError) => error.code === 'FileNotFound',
-        place.toString(),
-      );
+      for (const look of ['readFile', 'stat'] as const)
+        await assert.rejects(
+          async () => vscode.workspace.fs[look](place),
+          (error: vscode.FileSystemError) => error.code === 'FileNotFound',
+          place.toString(),
+        );
   });
 
   it('have an empty side for what does not exist', async () => {
