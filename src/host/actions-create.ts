@@ -4,7 +4,7 @@ import { currentSession } from '../core/current-session';
 import type { Checkpoint, SessionAnchor } from '../core/model';
 import { cleanName } from '../core/titles';
 import { countsInWords, plural, shortTitle, withoutIcons, withoutLinks } from './labels';
-import { activeRoot, openRoots } from './picker';
+import { activeRoot, folderItem, openRoots } from './picker';
 import { withCancel } from './progress';
 import { Root } from './root';
 import { isTreeNode } from './tree-nodes';
@@ -36,7 +36,7 @@ const create = async (
     root.api.create({ ...options, session: await sessionOf(root, log), signal }),
   );
   log.info(`created ${checkpoint.id} in ${root.api.root}: ${countsInWords(checkpoint.files)}`);
-  const where = workspaces.current.length > 1 ? ` of ${root.name}` : '';
+  const where = workspaces.current.length > 1 ? ` of ${withoutIcons(root.name)}` : '';
   const talk = checkpoint.session === null ? '' : ' with the conversation';
   vscode.window.setStatusBarMessage(
     `$(check) Checkpoint${where} “${withoutIcons(shortTitle(checkpoint))}” created${talk}`,
@@ -79,7 +79,7 @@ const rootsFor = async ({ workspaces }: Services, argument: unknown): Promise<Ro
   if (roots.length === 1) return roots;
   const items = [
     { label: '$(folder-library) All Folders', roots },
-    ...roots.map((root) => ({ label: `$(root-folder) ${root.name}`, description: root.api.root, roots: [root] })),
+    ...roots.map((root) => ({ ...folderItem(root), roots: [root] })),
   ];
   return (await vscode.window.showQuickPick(items, { title: 'Create a Checkpoint of' }))?.roots ?? [];
 };

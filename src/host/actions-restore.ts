@@ -3,7 +3,7 @@ import { CheckpointsError } from '../core/errors';
 import type { Target } from './diff';
 import type { LineChange } from './line-edit';
 import { restoreChange, restoreChangeAt } from './line-restore';
-import { newestFirst, noFile, openRoots, pickCheckpoint, pickTurn, targetOf } from './picker';
+import { folderItem, newestFirst, noFile, openRoots, pickCheckpoint, pickTurn, targetOf } from './picker';
 import { relativeTime } from './relative-time';
 import { Root } from './root';
 import type { Services } from './services';
@@ -32,9 +32,9 @@ const rootWith = async ({ workspaces }: Services, which: 'undo' | 'redo', title:
   const items = possible
     .sort((a, b) => newestFirst(a.checkpoint, b.checkpoint))
     .map(({ root, checkpoint }) => ({
-      label: `$(root-folder) ${root.name}`,
+      ...folderItem(root),
       description: `${which === 'undo' ? 'restored' : 'undone'} ${relativeTime(checkpoint.createdAt, Date.now(), vscode.env.language)}`,
-      detail: root.api.root,
+      detail: folderItem(root).description,
       root,
     }));
   return (await vscode.window.showQuickPick(items, { title }))?.root;

@@ -22,7 +22,12 @@ export const checkpointItem = (target: Target, severalRoots: boolean, end?: Turn
   const own = checkpoint.pinned ? 'pinned' : triggerIcons[checkpoint.trigger];
   const icon = checkpoint.origin === null ? own : 'cloud-download';
   const title = withoutIcons(firstLine(checkpoint.title)) || checkpoint.id;
-  const more = [rowCounts(checkpoint, end), withoutIcons(originText(checkpoint)), when, severalRoots ? root.name : ''];
+  const more = [
+    rowCounts(checkpoint, end),
+    withoutIcons(originText(checkpoint)),
+    when,
+    severalRoots ? withoutIcons(root.name) : '',
+  ];
   return {
     target,
     label: `$(${icon}) ${title}`,
@@ -127,13 +132,19 @@ export const noFile = async (workspaces: Workspaces, file: vscode.Uri | undefine
   return failure ?? new CheckpointsError('invalid-argument', 'Open a file of this workspace in the editor first.');
 };
 
+/** A folder, too, may be called as an icon is written. */
+export const folderItem = ({ name, api }: Root): { label: string; description: string } => ({
+  label: `$(root-folder) ${withoutIcons(name)}`,
+  description: withoutIcons(api.root),
+});
+
 /** The root that a command without a checkpoint means: that of the active editor, else the only one, else the user says, or gives up. */
 export const pickRoot = async (workspaces: Workspaces, title: string): Promise<Root | undefined> => {
   const own = await activeRoot(workspaces);
   if (own !== undefined) return own;
   const roots = await openRoots(workspaces);
   if (roots.length === 1) return roots[0];
-  const items = roots.map((root) => ({ label: `$(root-folder) ${root.name}`, description: root.api.root, root }));
+  const items = roots.map((root) => ({ ...folderItem(root), root }));
   return (await vscode.window.showQuickPick(items, { title }))?.root;
 };
 

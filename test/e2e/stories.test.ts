@@ -73,6 +73,11 @@ describe('stories', () => {
     await workbench.tab(/Before the agent ↔ Working Files/).waitFor();
     const line = workbench.diff.locator('.editor.modified .view-line', { hasText: 'sum' });
     await line.click();
+    // By the palette, for whoever has no mouse; and back.
+    await workbench.command('Checkpoints: Restore Selected Lines');
+    await expect.poll(() => workbench.diffText('modified')).toContain('sum + item.price');
+    await workbench.page.keyboard.press('Control+z');
+    await expect.poll(() => workbench.diffText('modified')).toContain(broken);
     await workbench.contextMenu(line, 'Restore Selected Lines');
     await expect.poll(() => workbench.diffText('modified')).toContain('sum + item.price');
     await workbench.command('File: Save All Files');
