@@ -221,6 +221,21 @@ describe('room', () => {
 });
 
 describe('a low view', () => {
+  it.each([190, 300])('keeps the way out of a notice in sight, and rows below it, at %i px', async (width) => {
+    const { page, backend } = await showAfternoon({ width, height: 150, placement: 'view' });
+    const text =
+      'The OpenCode plugin is not installed: checkpoints are made from the server’s events, and may be late.';
+    backend.notices = [{ level: 'warning', text, action: { id: 'installPlugin', label: 'Install Plugin' } }];
+    backend.change();
+    const wayOut = page.getByRole('button', { name: 'Install Plugin' });
+    await wayOut.waitFor();
+    const [notices, button] = [await page.locator('.notices').boundingBox(), await wayOut.boundingBox()];
+    expect(button!.y + button!.height).toBeLessThanOrEqual(notices!.y + notices!.height);
+    expect(button!.x + button!.width).toBeLessThanOrEqual(width);
+    expect(notices!.height).toBeLessThan(40);
+    expect(await page.getByTitle(text).count()).toBe(1);
+  });
+
   it('is for the list; the details come in its place, and only when asked for', async () => {
     const shown = await showAfternoon({ width: 300, height: 150, placement: 'view' });
     const { page, unblocked } = shown;

@@ -26,7 +26,16 @@ import type { ListEvent, TimelineList } from './list';
 import './menu';
 import type { TimelineMenu } from './menu';
 import './sash';
-import { emptyState, errorState, loadingState, noFolderState, noticeBar, nothingFoundState, underWay } from './states';
+import {
+  emptyState,
+  errorState,
+  loadingState,
+  noFolderState,
+  noticeBar,
+  nothingFoundState,
+  staleBar,
+  underWay,
+} from './states';
 import './tooltip';
 import type { TimelineTooltip } from './tooltip';
 
@@ -156,7 +165,8 @@ export class CheckpointsTimeline extends LitElement {
     return html`<main
         class="page ${this.beside ? 'beside' : over ? 'instead' : 'below'} ${this.size.height < lowUpTo ? 'low' : ''}"
       >
-        ${bare ? nothing : this.toolbar(store)} ${noticeBar(data?.notices ?? [], this.act)} ${this.staleBar(store)}
+        ${bare ? nothing : this.toolbar(store)} ${noticeBar(data?.notices ?? [], this.act)}
+        ${store.failure && store.window ? staleBar(store.failure.message, () => store.retry()) : nothing}
         <div class="panes">
           <div class="main" ?inert=${over}>
             <div class="stage">${this.main(store)} ${underWay(data?.operation ?? null)}</div>
@@ -206,20 +216,6 @@ export class CheckpointsTimeline extends LitElement {
             )
       }
       <div class="progress ${busy ? 'busy' : ''}" role="progressbar" aria-label="Working" ?hidden=${!busy}></div>
-    </div>`;
-  }
-
-  /** Rows are there, but the last refresh failed: said, not hidden, and nothing is taken away. */
-  private staleBar(store: TimelineStore): TemplateResult | typeof nothing {
-    if (!store.failure || !store.window) return nothing;
-    return html`<div class="notices">
-      <div class="notice notice-error" role="alert">
-        <span class="codicon codicon-error" aria-hidden="true"></span>
-        <span>
-          Not up to date: ${store.failure.message}
-          <button class="link" @click=${() => store.retry()}>Retry</button>
-        </span>
-      </div>
     </div>`;
   }
 

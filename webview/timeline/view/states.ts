@@ -104,21 +104,29 @@ const noticeIcons: Record<Notice['level'], string> = { info: 'info', warning: 'w
 export function noticeBar(notices: readonly Notice[], act: Act): TemplateResult | typeof nothing {
   if (notices.length === 0) return nothing;
   return html`<div class="notices">
-    ${notices.map(
-      ({ level, text, action }) =>
-        html`<div class="notice notice-${level}">
-          <span class="codicon codicon-${noticeIcons[level]}" aria-hidden="true"></span>
-          <span>
-            ${text}
-            ${
-              action
-                ? html`<button class="link" @click=${() => act({ type: 'notice', action: action.id })}>
-                    ${action.label}
-                  </button>`
-                : nothing
-            }
-          </span>
-        </div>`,
+    ${notices.map(({ level, text, action }) =>
+      noticeRow(
+        level,
+        text,
+        action &&
+          html`<button class="link" @click=${() => act({ type: 'notice', action: action.id })}>
+            ${action.label}
+          </button>`,
+      ),
     )}
   </div>`;
 }
+
+/** Rows are there, but the last refresh failed: said, not hidden, and nothing is taken away. */
+export function staleBar(message: string, retry: () => void): TemplateResult {
+  return html`<div class="notices" role="alert">
+    ${noticeRow('error', `Not up to date: ${message}`, html`<button class="link" @click=${retry}>Retry</button>`)}
+  </div>`;
+}
+
+/** In a low view the text is cut to one line, and its way out stays beside it. */
+const noticeRow = (level: Notice['level'], text: string, wayOut?: TemplateResult): TemplateResult =>
+  html`<div class="notice notice-${level}">
+    <span class="codicon codicon-${noticeIcons[level]}" aria-hidden="true"></span>
+    <span class="notice-body"><span class="notice-text" title=${text}>${text}</span> ${wayOut ?? nothing}</span>
+  </div>`;
