@@ -123,11 +123,7 @@ export async function installPlugin(
   const seeded: string[] = [];
   const users = projectCopies([folder], options);
   for (const one of new Set([folder, configFolder('global', options), ...searchedFolders(options)]))
-    try {
-      if (await seedFolder(one, users)) seeded.push(one);
-    } catch {
-      // It cannot be written: OpenCode 1 waits there, as it did before, and the plugin works all the same.
-    }
+    if (await inFolder(one, () => seedFolder(one, users)).catch(leftAlone)) seeded.push(one);
   return { path, version: options.version, outdated: false, changed: before !== content, seeded };
 }
 
@@ -160,6 +156,12 @@ async function inFolder<T>(folder: string, work: () => Promise<T>): Promise<T> {
       details: { plugin: true },
     });
   }
+}
+
+/** Where another folder cannot be changed OpenCode 1 waits there, as it did before, and the plugin works all the same. */
+function leftAlone(error: unknown): false {
+  if (!CheckpointsError.is(error, 'workspace-readonly')) throw error;
+  return false;
 }
 
 /** Returns the files that went. */
