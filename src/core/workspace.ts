@@ -357,9 +357,12 @@ export class Workspace implements WorkspaceApi {
   }
 
   async prune(options: { dryRun?: boolean } = {}): Promise<{ deleted: CheckpointId[]; freedBytes: number }> {
-    return this.activity.during('prune', 'Cleaning up the store', () =>
-      options.dryRun ? this.cleanup.foresee() : this.cleanup.prune(),
-    );
+    return this.activity.during('prune', 'Cleaning up the store', async () => {
+      if (options.dryRun) return this.cleanup.foresee();
+      // Another process may have died in a restore since this one began; what that needs must not be freed.
+      await this.recover();
+      return this.cleanup.prune();
+    });
   }
 
   async tidy(options: { signal?: AbortSignal } = {}): Promise<Tidied | null> {

@@ -51,9 +51,16 @@ export function readJournal(path: string): Journal | null {
 export function refuseForeign(path: string): void {
   const { owner } = readJournal(path) ?? {};
   const own = ownIdentity();
-  if (owner && (owner.pid !== own.pid || owner.host !== own.host || owner.start !== own.start))
-    throw new CheckpointsError('busy', 'A restore that was interrupted has to be finished first. Try again.');
+  if (owner && (owner.pid !== own.pid || owner.host !== own.host || owner.start !== own.start)) throw interrupted();
 }
+
+/** A restore died: its files, and what it moved aside, are needed until it is finished. */
+export function refuseInterrupted(path: string): void {
+  if (existsSync(path)) throw interrupted();
+}
+
+const interrupted = (): CheckpointsError =>
+  new CheckpointsError('busy', 'A restore that was interrupted has to be finished first. Try again.');
 
 /** Names where it is now, and the safety checkpoint as far as it can still be read. */
 export function setJournalAside(path: string): string {

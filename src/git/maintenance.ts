@@ -2,6 +2,7 @@ import { readFileSync, readdirSync, rmSync, statSync, statfsSync, type Dirent } 
 import { join } from 'node:path';
 import { CheckpointsError } from '../core/errors';
 import { parseIndex } from './index-file';
+import { refuseInterrupted } from './journal';
 import type { Layout } from './layout';
 import type { Commits } from './lost-refs';
 import { encodeCommit } from './records';
@@ -86,6 +87,7 @@ export async function collect(
   options: { yielding?: boolean; signal?: AbortSignal } = {},
 ): Promise<{ freedBytes: number; whole: boolean }> {
   return store.exclusively('clean up', waitMs, options.signal, async () => {
+    refuseInterrupted(store.layout.journal);
     store.refsOf.compactLog(await holdLost(store));
     const stop = options.yielding ? untilWanted(store, options.signal) : null;
     const before = storeSizes(store.layout).bytes;

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Checkpoint } from '../../src/core/model';
@@ -28,6 +28,22 @@ async function halfRestored(): Promise<{ box: Sandbox; open: Workspace; safety: 
   const [newest] = await open.list({ limit: 1 });
   expect(newest).toMatchObject({ trigger: 'restore', restore: null });
   return { box, open, safety: newest!.id };
+}
+
+/** Of so many files each is moved aside before the new one comes: one is on its way when the restore dies. */
+async function halfMoved(): Promise<{ box: Sandbox; open: Workspace; missing: string }> {
+  const box = sandbox();
+  const names = Array.from({ length: 70 }, (_, i) => `f${i}.txt`);
+  for (const name of names) box.write(name, 'old');
+  const open = await box.open();
+  await open.create({ name: 'old' });
+  for (const name of names) box.write(name, 'new');
+  const renames = { FAULT_UNDER: join(open.folder, 'stage-'), FAULT_CALLS: 'renameSync' };
+  const died = await processes.run(box, ['restore', 'old'], { ...renames, FAULT_AT: '30' });
+  expect(died.signal).toBe('SIGKILL');
+  const [missing, ...others] = names.filter((name) => !existsSync(join(box.root, name)));
+  expect(others).toEqual([]);
+  return { box, open, missing: missing! };
 }
 
 const contents = (box: Sandbox): Set<string> => new Set(Array.from({ length: 8 }, (_, i) => box.read(`f${i}.txt`)));
@@ -63,6 +79,19 @@ describe('a restore that died while other windows are open', () => {
     expect((await box.open()).recovered?.kept.map(({ path }) => path)).toEqual(['f3.txt']);
     const point = await tool(open, 'last.txt');
     expect([await text(open, point.id, 'f3.txt'), await text(open, point.id, 'f0.txt')]).toEqual(['typed', 'old']);
+  });
+
+  it('is finished before one of them cleans up, and until then nothing is freed that it needs', async () => {
+    const { box, open, missing } = await halfMoved();
+    // By itself a window leaves everything as it is. It looks after the store once an hour.
+    writeFileSync(join(open.folder, 'tidied.json'), JSON.stringify({ at: 0, garbage: true }));
+    expect(await open.tidy()).toMatchObject({ freedBytes: 0, packed: false });
+    expect(existsSync(join(box.root, missing))).toBe(false);
+    await open.prune();
+    expect(open.recovered).toMatchObject({ outcome: 'finished', kept: [] });
+    expect(box.read(missing)).toBe('old');
+    await open.undo();
+    expect(box.read(missing)).toBe('new');
   });
 
   it('is finished before one of them restores, and can be undone like any other', async () => {
