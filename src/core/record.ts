@@ -9,7 +9,8 @@ import { nextId } from './ulid';
 
 export const pathsKept = 500;
 const reasonsKept = 500;
-const uncertainKept = 2000;
+/** More of them are found again by comparing trees. */
+export const uncertainKept = 2000;
 
 export interface RecordInput extends Omit<CreateOptions, 'paths' | 'automatic' | 'signal'> {
   /** The restore that is about to happen, for the title only: its record is filled in when it is done. */

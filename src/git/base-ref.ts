@@ -1,3 +1,4 @@
+import { names } from '../core/attribution';
 import { CheckpointsError } from '../core/errors';
 import type { Call, Checkpoint } from '../core/model';
 import type { CaptureFacts, CaptureRequest, Previous } from '../core/ports';
@@ -86,22 +87,25 @@ export function nextBase(
 ): BaseState {
   const old = base ?? { ...emptyBase };
   const seq = old.seq + 1;
-  const kept: Record<string, number> = {};
-  for (const [path, at] of Object.entries(old.named))
-    if (snapshot.lane === 'paths' || at > snapshot.startedAtSeq) kept[path] = at;
+  const calls = nextCalls(old.calls, moment);
+  // What a call of a turn under way named may be written only now: a user is asked first, and takes all the time in the world.
+  const mayChange = ([path, at]: [string, number]): boolean =>
+    snapshot.lane === 'paths' || at > snapshot.startedAtSeq || calls.some((call) => names(call, path));
+  const kept = Object.entries(old.named).filter(mayChange);
   // A scan on behalf of named paths read them too, but the tool changes them right afterwards.
-  for (const path of named) kept[path] = seq;
+  const fresh = named.map((path): [string, number] => [path, seq]);
   return {
     seq,
     scanned: snapshot.lane === 'scan' ? snapshot.startedAtSeq : old.scanned,
-    named: kept,
+    fast: snapshot.lane === 'paths' ? seq : old.fast,
+    named: Object.fromEntries([...kept, ...fresh]),
     forced: snapshot.forced,
     brought: snapshot.brought,
     emptyDirs: snapshot.emptyDirs,
     previous: checkpoint
       ? previousFrom({ ...checkpoint, files: { ...checkpoint.files, tree: snapshot.tree } })
       : facts.previous,
-    calls: nextCalls(old.calls, moment),
+    calls,
     newestId: checkpoint?.id ?? facts.newestId,
     git: snapshot.git,
   };

@@ -13,7 +13,9 @@ export interface Base {
   seq: number;
   /** The counter when the last scan began. */
   scanned: number;
-  /** Every path named since the last scan, with the capture that named it: each is read again by the next one. */
+  /** The last capture of the fast lane. */
+  fast: number;
+  /** Every path named since the last scan, or by a call of a turn under way, with the capture that named it: each is read again by the next one. */
   named: Record<string, number>;
   /** Ignored paths that a tool named: they belong to the workspace's files from then on. */
   forced: string[];
@@ -32,6 +34,7 @@ export type BaseState = Omit<Base, 'tree' | 'commit'>;
 export const emptyBase: BaseState = {
   seq: 0,
   scanned: 0,
+  fast: 0,
   named: {},
   forced: [],
   brought: [],

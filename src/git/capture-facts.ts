@@ -15,9 +15,9 @@ export async function captureFacts(
   const changed = previous ? await diffOrNull(trees, previous.tree, snapshot.tree) : null;
   let uncertain: string[] = [];
   // Only points of the fast lane since the last scan can be uncertain about anything.
-  if (snapshot.lane === 'scan' && base && Object.keys(base.named).length > 0) {
+  if (snapshot.lane === 'scan' && base && base.fast > base.scanned) {
     const since = changed && base.tree === previous?.tree ? changed : await diffOrNull(trees, base.tree, snapshot.tree);
-    uncertain = (since ?? []).map((c) => c.path).filter((path) => !(path in base.named));
+    uncertain = (since ?? []).map((c) => c.path).filter((path) => !Object.hasOwn(base.named, path));
   }
   const ids = [base?.newestId, previous?.id].filter((id): id is string => !!id).sort();
   const { tree, lane, skipped, partial, emptyDirs, exclude, git } = snapshot;

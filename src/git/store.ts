@@ -165,10 +165,12 @@ export class GitStore implements SnapshotStore {
       // Planning a restore reads the files as they are now: a merge needs their content.
       if (request.exclusive) await writer.flush();
       const checkpoint = await compose(facts);
+      // Only a checkpoint tells of it: what is not told is found again by the next scan.
+      if (checkpoint === null && facts.uncertain.length > 0) return { checkpoint, facts };
       const state = nextBase(base, snapshot, facts, checkpoint, named?.inside ?? [], request.moment);
       const commits = this.addCommits(writer, snapshot.tree, checkpoint, state);
       await writer.flush();
-      const published = await this.publish(base, commits, checkpoint?.id ?? null);
+      const published = await this.publish(base, commits, checkpoint);
       if (!published) continue;
       this.settleLater(snapshot);
       return { checkpoint: checkpoint && withCommit(checkpoint, snapshot.tree, commits.checkpoint!), facts };
@@ -253,16 +255,19 @@ export class GitStore implements SnapshotStore {
 
   /**
    * The base first, then the checkpoint's ref: a death in between leaves a base that knows more than it needs,
-   * never a checkpoint whose named paths the next capture would forget.
+   * never a checkpoint whose named paths the next capture would forget. What a scan found uncertain only its
+   * checkpoint tells, which comes first: the next scan finds it again.
    */
   private async publish(
     base: Base | null,
     commits: { base: string; checkpoint: string | null },
-    id: CheckpointId | null,
+    checkpoint: Checkpoint | null,
   ): Promise<boolean> {
+    const id = checkpoint?.id;
     const ref = checkpointRefs + (id ?? '');
     const moves = [this.base.move(base, commits.base)];
     if (id && commits.checkpoint) moves.push({ ref, from: null, to: commits.checkpoint });
+    if (checkpoint?.files.uncertain) moves.reverse();
     const other = await this.refsOf.swapInOrder(moves);
     if (other === ref) throw new CheckpointsError('conflict', `The checkpoint ${id} exists already.`);
     return other === null;
