@@ -7,6 +7,7 @@ import type { ApplyRequest, ApplyResult, FileChange, FileVersion } from '../core
 import { inWords, isFull } from './file-failure';
 import { parentOf } from './file-reader';
 import { refuseForeign, removeJournal, writeJournal, type Journal } from './journal';
+import { ambiguous } from './names';
 import {
   asideOf,
   besideOf,
@@ -35,7 +36,7 @@ export async function applyFiles(store: GitStore, request: ApplyRequest): Promis
   const skip = new Map(refused.map((entry) => [entry.path, entry.reason]));
   const changes = request.changes.filter((change) => !skip.has(change.path));
   refuseForeign(store.layout.journal);
-  const files = new WorkingFiles(store.root, store.file.objectFormat);
+  const files = workingFiles(store, changes);
   const stage = stageFolder(store);
   const journal = {
     safety: request.safety,
@@ -77,6 +78,12 @@ export async function applyFiles(store: GitStore, request: ApplyRequest): Promis
   else rmSync(stage, { recursive: true, force: true });
   if (!request.keepJournal) removeJournal(store.layout.journal);
   return { ...result, skipped, failed: result.skipped.length };
+}
+
+/** For these changes. */
+export function workingFiles({ root, file }: GitStore, changes: readonly FileChange[]): WorkingFiles {
+  const paths = changes.map(({ path }) => path);
+  return new WorkingFiles(root, file.objectFormat, ambiguous(root, paths));
 }
 
 /** Whose content is lost says more than its name in the store. */

@@ -4,6 +4,7 @@ import { CheckpointsError } from '../core/errors';
 import type { PathReason } from '../core/model';
 import type { Exclusions } from './exclusions';
 import { FileReader, type Found } from './file-reader';
+import { ignoresCase, ListedNames } from './names';
 import { hashObject, type PackWriter } from './pack-writer';
 import type { Leaf } from './tree-format';
 
@@ -27,6 +28,8 @@ export async function readPaths(
     onFound?: (path: string, found: Found, oid: string) => void;
     /** What the store surely has at these paths: the same content is not written again. */
     known?: Map<string, Leaf | null>;
+    /** Where a file answers to other names as well: whether a path is its name. */
+    isName?: (path: string) => boolean;
   } = {},
 ): Promise<ReadResult> {
   const reader = new FileReader(root, maxFileSize);
@@ -40,7 +43,8 @@ export async function readPaths(
       if (out === 'excluded') result.skipped.push({ path, reason: 'excluded' });
       continue;
     }
-    const found = reader.read(path);
+    const seen = reader.read(path);
+    const found: Found = seen.kind === 'missing' || options.isName?.(path) !== false ? seen : { kind: 'missing' };
     switch (found.kind) {
       case 'file':
       case 'link': {
@@ -79,6 +83,7 @@ export interface NamedPaths {
 
 /** A tool's paths, absolute or relative, as paths of this workspace. Who writes to a link writes to what it leads to: both are named. */
 export function normalisePaths(root: string, paths: string[]): NamedPaths {
+  const listed = ignoresCase(root) ? new ListedNames(root) : null;
   const inside = new Set<string>();
   const outside: PathReason[] = [];
   for (const path of paths) {
@@ -94,7 +99,7 @@ export function normalisePaths(root: string, paths: string[]): NamedPaths {
       const plain = sep === '/' ? below : below.split(sep).join('/');
       if (plain.split('/').some((part) => part.toLowerCase() === '.git'))
         outside.push({ path: named, reason: 'inside a git folder' });
-      else inside.add(plain);
+      else inside.add(listed ? listed.nameOf(plain) : plain);
     }
   }
   return { inside: [...inside], outside };

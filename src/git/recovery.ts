@@ -3,13 +3,23 @@ import { join } from 'node:path';
 import { CheckpointsError } from '../core/errors';
 import type { CheckpointId, PathReason } from '../core/model';
 import type { ApplyResult, FileChange, RecoveryReport } from '../core/ports';
-import { fillIn, finish, folders, perform, removeEmptied, sameVersion, tried, type Outcome } from './apply';
+import {
+  fillIn,
+  finish,
+  folders,
+  perform,
+  removeEmptied,
+  sameVersion,
+  tried,
+  workingFiles,
+  type Outcome,
+} from './apply';
 import { inWords, isFull } from './file-failure';
 import { readJournal, removeJournal, type Journal } from './journal';
 import { unsound } from './secure';
 import { asideOf, besideOf, eachContent, makeStage, stagedAt, type Step } from './stage';
 import type { GitStore } from './store';
-import { WorkingFiles } from './working-files';
+import type { WorkingFiles } from './working-files';
 
 /**
  * A journal without its process: what was only staged is dropped, what was begun is finished. A path that is
@@ -45,7 +55,7 @@ function dropped({ safety, record: { target, scope } }: Journal): RecoveryReport
 }
 
 async function finished(store: GitStore, journal: Journal): Promise<RecoveryReport> {
-  const files = new WorkingFiles(store.root, store.file.objectFormat);
+  const files = workingFiles(store, journal.changes);
   const done = new Set<string>();
   const kept: PathReason[] = [];
   const again: Step[] = [];
@@ -75,14 +85,14 @@ async function finished(store: GitStore, journal: Journal): Promise<RecoveryRepo
         ),
       );
   const outcome: Outcome = { done: new Set(), skipped: [] };
+  // It may have died after a file was deleted and before its folder was. Where case does not count, that is in the way of a new name.
+  for (const { path, after } of journal.changes)
+    if (!after && done.has(path)) outcome.skipped.push(...removeEmptied(files, path));
   const { steps, left } = await stillPossible(store, journal, again);
   outcome.skipped.push(...left);
   const why = await stageAgain(store, files, journal, steps);
   if (why === null) await perform(files, steps, journal.stage, outcome);
   else outcome.skipped.push(...steps.map(({ change: { path } }) => ({ path, reason: why })));
-  // It may have died after a file was deleted and before its folder was.
-  for (const { path, after } of journal.changes)
-    if (!after && done.has(path)) outcome.skipped.push(...removeEmptied(files, path));
   outcome.skipped.push(...folders(files, journal, journal.changes));
   for (const path of outcome.done) done.add(path);
   const result = await finish(store, files, journal, { done, skipped: [] });

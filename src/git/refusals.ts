@@ -1,6 +1,6 @@
-import { statSync } from 'node:fs';
 import type { FileChange, Refusal } from '../core/ports';
 import type { Exclusions } from './exclusions';
+import { ignoresCase } from './names';
 import { modes } from './tree-format';
 import { collisions, impossiblePath, linkLeavesRoot, unsafePath } from './trust';
 
@@ -45,13 +45,4 @@ async function foreignRefusal(parts: RefusalParts, { path, after }: FileChange):
   if (after.mode !== modes.link) return [];
   const target = Buffer.from(await parts.content(after)).toString('utf8');
   return linkLeavesRoot(path, target) ? [{ path, reason: 'a link out of the workspace', hostile: false }] : [];
-}
-
-function ignoresCase(root: string): boolean {
-  const other = root.toUpperCase() === root ? root.toLowerCase() : root.toUpperCase();
-  try {
-    return statSync(other).ino === statSync(root).ino;
-  } catch {
-    return false; // no such folder: upper and lower case are different names here
-  }
 }

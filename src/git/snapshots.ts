@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { CheckpointsError } from '../core/errors';
 import type { Config } from '../core/config';
@@ -10,10 +10,11 @@ import { Exclusions } from './exclusions';
 import { FirstIndex } from './first-index';
 import type { Layout } from './layout';
 import { excludedByNested } from './nested-excluded';
+import { ignoresCase, ListedNames, namesakes } from './names';
 import { hashObject, type PackWriter, type HashName } from './pack-writer';
 import { comparePaths } from './path-bytes';
 import { ignoredIn } from './ignored-in';
-import { isMissing } from './refs';
+import { excludeLines, rulesOf, type Rules } from './scan-rules';
 import { Scanner, type ScanOutput } from './scanner';
 import { readSeed, seed, type Seed, type SeedIndex, type SeedSource, type UnprovedSeed } from './seed';
 import { TrackedIgnored } from './tracked-ignored';
@@ -48,13 +49,6 @@ interface Lag {
   bytes: number;
   /** The index was made anew, and does not know ignored files of the tree: without them it is not published. */
   must: boolean;
-}
-
-interface Rules {
-  excludesFile: string;
-  excludePatterns: string[];
-  /** Names them all: while it stays the same, so do they. */
-  ignoring: string;
 }
 
 /** Paths that are read whatever ignore rules say: tools named them, or a restore is about to overwrite them. */
@@ -96,7 +90,8 @@ export class Snapshots {
     const exclusions = new Exclusions(config.exclude);
     const all = new Set([...Object.keys(base.named), ...named.inside]);
     const known = await this.known(base.tree, all);
-    const read = await readPaths(this.root, all, exclusions, config.maxFileSize, writer, { known });
+    const isName = this.isName();
+    const read = await readPaths(this.root, all, exclusions, config.maxFileSize, writer, { known, isName });
     const tree = await this.trees.update(base.tree, read.leaves, writer);
     const { repo } = await this.user.facts();
     const head = repo ? await readHead(this.root, repo) : null;
@@ -150,6 +145,9 @@ export class Snapshots {
     const all = known ?? (await this.lookAnew(base, repo, config, exclusions, rules, signal));
     const out = await excludedByNested(this.root, all.nested, all.added, this.layout.scan);
     const found = out.size > 0 ? { ...all, added: all.added.filter((path) => !out.has(path)) } : all;
+    // Renamed in case alone, git finds the new name, and the old one is there to it as well.
+    const isName = this.isName(found.added);
+    if (isName && found.base) found.deleted.push(...(await namesakes(this.trees, found.base, found.added)));
 
     const named = new Set([...Object.keys(base?.named ?? {}), ...(also.named ?? [])]);
     const forcedBefore = new Set([...(base?.forced ?? []), ...named, ...(also.brought ?? [])]);
@@ -165,6 +163,7 @@ export class Snapshots {
       signal,
       onFound: first ? (path, file, oid) => first.add(path, file, oid) : undefined,
       known: base && !first ? await this.known(base.tree, candidates) : undefined,
+      isName,
     });
     // Of what cannot be read now the tree keeps what it had, also where the scanner's index has not got that yet.
     const unread = new Set(base ? read.partial.map(({ path }) => path) : []);
@@ -247,6 +246,13 @@ export class Snapshots {
       files += Number(leaf !== null) - Number(before);
     }
     return files;
+  }
+
+  /** Undefined where each file has one name. `listed` are known to be names. */
+  private isName(listed: readonly string[] = []): ((path: string) => boolean) | undefined {
+    if (!ignoresCase(this.root)) return undefined;
+    const [known, names] = [new Set(listed), new ListedNames(this.root)];
+    return (path) => known.has(path) || names.has(path);
   }
 
   /** The base is referenced, so what it holds is in the store. */
@@ -455,15 +461,6 @@ export class Snapshots {
   }
 }
 
-function rulesOf(repo: UserRepo | null, excludesFile: string, exclusions: Exclusions): Rules {
-  const excludePatterns = [...excludeLines(repo?.infoExclude), ...exclusions.folderPatterns];
-  return {
-    excludesFile,
-    excludePatterns,
-    ignoring: [excludesFile, stampOf(excludesFile), ...excludePatterns].join('\n'),
-  };
-}
-
 function isBrought(path: string, base: Base | null, also: AlsoRead): boolean {
   return base?.forced.includes(path) ? base.brought.includes(path) : also.brought?.includes(path) === true;
 }
@@ -487,14 +484,4 @@ function leafCount(leaves: Map<string, Leaf | null>): number {
 function parentFolders(path: string): string[] {
   const parts = path.split('/');
   return parts.slice(0, -1).map((_, i) => parts.slice(0, i + 1).join('/'));
-}
-
-function excludeLines(path: string | undefined): string[] {
-  if (!path) return [];
-  try {
-    return readFileSync(path, 'utf8').split('\n').filter(Boolean);
-  } catch (error) {
-    if (isMissing(error)) return [];
-    throw error;
-  }
 }

@@ -24,12 +24,15 @@ export function impossiblePath(path: string, exact: boolean): string | null {
   return null;
 }
 
+/** The same for names that are one where case or Unicode form does not count. */
+export const folded = (path: string): string => path.normalize('NFC').toLowerCase();
+
 /** Names of one tree that would be the same file where case or Unicode form does not count. */
 export function collisions(paths: string[]): PathReason[] {
   const seen = new Map<string, string>();
   const out: PathReason[] = [];
   for (const path of paths) {
-    const key = path.normalize('NFC').toLowerCase();
+    const key = folded(path);
     const other = seen.get(key);
     if (other !== undefined) out.push({ path, reason: `the same name as ${other} on this file system` });
     else seen.set(key, path);

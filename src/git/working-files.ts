@@ -18,6 +18,7 @@ import {
 } from 'node:fs';
 import { FileReader, parentOf } from './file-reader';
 import { listFolder } from './list-folder';
+import { ListedNames } from './names';
 import { hashObject, type HashName } from './pack-writer';
 import { fsPath } from './path-bytes';
 import { isMissing } from './refs';
@@ -42,6 +43,8 @@ export interface Places {
 /** Changes the user's files: only by rename and unlink, never through a link, never more than asked. */
 export class WorkingFiles {
   private reader: FileReader;
+  /** What was changed since is not known to it. */
+  private listed: ListedNames | null = null;
   private believedUntil = -1;
   private readonly scratch = Buffer.allocUnsafeSlow(1 << 16);
   /** The permissions that staged files were found to get, by kind. */
@@ -50,6 +53,8 @@ export class WorkingFiles {
   constructor(
     private readonly root: string,
     private readonly algorithm: HashName,
+    /** These may answer to each other's names: each is there only where its folder lists it so. */
+    private readonly ambiguous: ReadonlySet<string> = new Set(),
   ) {
     this.reader = this.newReader();
   }
@@ -68,6 +73,7 @@ export class WorkingFiles {
     const begun = performance.now();
     if (begun <= this.believedUntil) return this.reader;
     this.reader = this.newReader();
+    this.listed = null;
     try {
       this.reader.wayTo(folder);
     } catch {
@@ -85,6 +91,10 @@ export class WorkingFiles {
   /** The file or link at a path as a leaf; null when nothing (or only a folder) is there. */
   leafAt(path: string): Leaf | null | 'unreadable' {
     const found = this.looking(parentOf(path)).read(path);
+    if (found.kind !== 'missing' && this.ambiguous.has(path)) {
+      this.listed ??= new ListedNames(this.root);
+      if (!this.listed.has(path)) return null;
+    }
     if (found.kind === 'file' || found.kind === 'link')
       return { mode: found.mode, oid: hashObject('blob', found.data, this.algorithm) };
     return found.kind === 'missing' || found.kind === 'folder' ? null : 'unreadable';
@@ -115,6 +125,7 @@ export class WorkingFiles {
    * in which nothing is there. `beside` is a path of ours in the same folder, for another volume.
    */
   place({ staged, aside, beside }: Places, path: string, mode: number): Obstacle | null {
+    this.listed = null;
     const blocked = this.makeParents(path);
     if (blocked) return blocked;
     const target = fsPath(this.root, path);
@@ -194,6 +205,7 @@ export class WorkingFiles {
   }
 
   delete(path: string, aside: string | null = null): void {
+    this.listed = null;
     if (this.wayTo(parentOf(path)) === 'blocked') return;
     try {
       const target = fsPath(this.root, path);
