@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { basename, isAbsolute } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { CheckpointsError } from '../core/errors';
 import type { CheckpointId } from '../core/model';
 import type { ApplyRequest, FileChange } from '../core/ports';
@@ -51,7 +52,7 @@ export function readJournal(path: string): Journal | null {
 export function refuseForeign(path: string): void {
   const { owner } = readJournal(path) ?? {};
   const own = ownIdentity();
-  if (owner && (owner.pid !== own.pid || owner.host !== own.host || owner.start !== own.start)) throw interrupted();
+  if (owner && !isDeepStrictEqual(owner, own)) throw interrupted();
 }
 
 /** A restore died: its files, and what it moved aside, are needed until it is finished. */

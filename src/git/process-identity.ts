@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 
 /** Who holds a lock, so that another process can tell whether it still lives. */
@@ -7,12 +7,14 @@ export interface ProcessIdentity {
   host: string;
   /** Changes when the machine restarts or the number is given to another process; empty where unknown. */
   start: string;
+  /** Where the number counts: a container or a sandbox may have numbers of its own, and the machine's name. Not known of older ones. */
+  space?: string;
 }
 
 let own: ProcessIdentity | null = null;
 
 export function ownIdentity(): ProcessIdentity {
-  own ??= { pid: process.pid, host: hostname(), start: startOf(process.pid) };
+  own ??= { pid: process.pid, host: hostname(), start: startOf(process.pid), space: spaceOf() };
   return own;
 }
 
@@ -27,9 +29,19 @@ function startOf(pid: number): string {
   }
 }
 
-/** Heartbeats decide for other machines (a store on a shared volume), the process table for this one. */
+/** Linux tells which table of processes this one is in; elsewhere there is only one. */
+function spaceOf(): string {
+  try {
+    return readlinkSync('/proc/self/ns/pid');
+  } catch {
+    return '';
+  }
+}
+
+/** Heartbeats decide for other machines and sandboxes (a store on a shared volume), the process table for this one. */
 export function isAlive(identity: ProcessIdentity, heartbeatAgeMs: number): boolean {
-  if (identity.host !== hostname()) return heartbeatAgeMs < 60_000;
+  const { space } = ownIdentity();
+  if (identity.host !== hostname() || (identity.space ?? space) !== space) return heartbeatAgeMs < 60_000;
   try {
     process.kill(identity.pid, 0);
   } catch (error) {

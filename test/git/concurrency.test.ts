@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { CheckpointsError } from '../../src/core/errors';
@@ -153,6 +153,32 @@ describe('locks', () => {
     await workspace.create();
     await workspace.restore('latest');
   });
+
+  it.runIf(process.platform === 'linux')(
+    'of a sandbox with processes of its own are not taken for those of the dead',
+    async () => {
+      const box = sandbox();
+      box.write('a.txt', 'a');
+      const env = { ...process.env, OPENCODE_CHECKPOINTS_CAPTURE_BUDGET: '200 ms' };
+      const workspace = await box.open({ env });
+      await workspace.create();
+      const held = join(box.home, 'held');
+      const sandboxed = [
+        'unshare',
+        ...(process.getuid?.() === 0 ? [] : ['--map-root-user']),
+        '--pid',
+        '--fork',
+        '--mount-proc',
+      ];
+      const holder = processes.run(box, ['hold', held], {}, sandboxed);
+      while (!existsSync(held)) await new Promise((next) => setTimeout(next, 20));
+      const create = workspace.create({ trigger: 'turn', automatic: true });
+      await expect(create).rejects.toMatchObject({ reason: 'busy' });
+      rmSync(held);
+      expect((await holder).code).toBe(0);
+      expect(await workspace.create({ trigger: 'turn', automatic: true })).not.toBeNull();
+    },
+  );
 
   it('of another machine count until their heartbeat stops', async () => {
     const box = sandbox();
