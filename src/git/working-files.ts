@@ -1,5 +1,6 @@
 import {
   chmodSync,
+  chownSync,
   closeSync,
   constants,
   fstatSync,
@@ -15,6 +16,7 @@ import {
   writeSync,
   copyFileSync,
   readlinkSync,
+  type Stats,
 } from 'node:fs';
 import { FileReader, parentOf } from './file-reader';
 import { listFolder } from './list-folder';
@@ -33,6 +35,8 @@ export type Obstacle = 'link in the way' | 'file in the way' | 'folder in the wa
  */
 const believedMs = 10;
 
+type Owner = Pick<Stats, 'uid' | 'gid'>;
+
 /** Where the new file lies, where the one that is there goes first (or null), and what the new one may be called on its way. */
 export interface Places {
   staged: string;
@@ -47,8 +51,8 @@ export class WorkingFiles {
   private listed: ListedNames | null = null;
   private believedUntil = -1;
   private readonly scratch = Buffer.allocUnsafeSlow(1 << 16);
-  /** The permissions that staged files were found to get, by kind. */
-  private readonly given = new Map<number, number>();
+  /** Permissions and owner that staged files were found to get, by kind. */
+  private readonly given = new Map<number, Stats>();
 
   constructor(
     private readonly root: string,
@@ -106,9 +110,10 @@ export class WorkingFiles {
       symlinkSync(Buffer.from(data), to);
       return;
     }
-    const fd = openSync(to, 'wx', mode === modes.executable ? 0o755 : 0o644);
+    // As any program makes a file: what others may do with it is the user's choice.
+    const fd = openSync(to, 'wx', mode === modes.executable ? 0o777 : 0o666);
     try {
-      if (!this.given.has(mode)) this.given.set(mode, fstatSync(fd).mode & 0o777);
+      if (!this.given.has(mode)) this.given.set(mode, fstatSync(fd));
       for (let at = 0; at < data.length;) at += writeSync(fd, data, at);
       if (sync) fsyncSync(fd);
     } catch (error) {
@@ -139,12 +144,7 @@ export class WorkingFiles {
       // Only folders that hold nothing (but empty folders) may make room for a file.
       if (!removeEmptyTree(target)) return 'folder in the way';
       this.forget();
-    } else if (existing?.isFile() && mode !== modes.link) {
-      // Keep what the file's owner set besides the executable bit.
-      const bits = existing.mode & 0o777;
-      const wanted = mode === modes.executable ? bits | ((bits & 0o444) >> 2) : bits & ~0o111;
-      if (wanted !== this.given.get(mode)) chmodSync(staged, wanted);
-    }
+    } else if (mode !== modes.link) this.fit(staged, mode, existing?.isFile() ? existing : null, parentOf(path));
     const moved = aside !== null && existing !== undefined && !existing.isDirectory() && moveAside(target, aside);
     try {
       renameSync(staged, target);
@@ -154,6 +154,22 @@ export class WorkingFiles {
       this.placeAcross(staged, fsPath(this.root, beside), target, mode);
     }
     return null;
+  }
+
+  /** Gives a staged file what the one in its place has, besides the executable bit; a new one what its folder passes on. */
+  private fit(staged: string, mode: number, existing: Stats | null, folder: string): void {
+    const given = this.given.get(mode);
+    if (!given) return;
+    if (existing === null) {
+      const { mode: bits, gid } = lstatSync(fsPath(this.root, folder));
+      if ((bits & passesGroupOn) !== 0 && gid !== given.gid) handOver(staged, given, { uid: given.uid, gid });
+      return;
+    }
+    if (existing.uid !== given.uid || existing.gid !== given.gid) handOver(staged, given, existing);
+    const bits = existing.mode & 0o777;
+    const isExecutable = (bits & 0o100) !== 0;
+    const wanted = mode !== modes.executable ? bits & ~0o111 : isExecutable ? bits : bits | ((bits & 0o444) >> 2);
+    if (wanted !== (given.mode & 0o777)) chmodSync(staged, wanted);
   }
 
   /** Takes back what `place` moved aside, where it died before the new file was there. */
@@ -168,6 +184,8 @@ export class WorkingFiles {
       if (mode === modes.link) symlinkSync(readlinkSync(staged, { encoding: 'buffer' }), beside);
       else {
         copyFileSync(staged, beside, constants.COPYFILE_EXCL);
+        const [to, is] = [lstatSync(staged), lstatSync(beside)];
+        if (to.uid !== is.uid || to.gid !== is.gid) handOver(beside, is, to);
         syncFile(beside);
       }
       renameSync(beside, target);
@@ -235,6 +253,19 @@ export class WorkingFiles {
       throw error;
     }
   }
+}
+
+/** The bit of a folder by which what is made in it belongs to its group. */
+const passesGroupOn = 0o2000;
+
+/** As far as it is allowed: who may not give a file away may still choose among his groups. Else it is ours, as whatever a program writes anew. */
+function handOver(path: string | Buffer, is: Owner, to: Owner): void {
+  for (const { uid, gid } of [to, { uid: is.uid, gid: to.gid }])
+    try {
+      return chownSync(path, uid, gid);
+    } catch {
+      // Then less of it, or nothing: no reason not to restore the content.
+    }
 }
 
 function syncFile(path: string | Buffer): void {
