@@ -1,12 +1,15 @@
 import { spawn } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { CheckpointsError } from '../core/errors';
 import type { CheckpointId, PathReason } from '../core/model';
 import type { ApplyRequest, ApplyResult, FileChange, FileVersion } from '../core/ports';
+import { syncFolders } from './durable';
 import { inWords, isFull } from './file-failure';
 import { parentOf } from './file-reader';
 import { refuseForeign, removeJournal, writeJournal, type Journal } from './journal';
+import type { Layout } from './layout';
 import { ambiguous } from './names';
 import {
   asideOf,
@@ -52,12 +55,14 @@ export async function applyFiles(store: GitStore, request: ApplyRequest): Promis
   writeJournal(store.layout.journal, { phase: 'staging', ...journal, changes: [] });
   try {
     await stageAll(store, files, changes, stage, request);
+    writeJournal(store.layout.journal, { phase: 'applying', ...journal });
+    // The two volumes are written out when each of them likes: the files' must not be first.
+    if (!stage.startsWith(store.folder)) syncFolders(foldersOf(store.layout));
   } catch (error) {
     rmSync(stage, { recursive: true, force: true });
     removeJournal(store.layout.journal);
     throw withPaths(error, changes);
   }
-  writeJournal(store.layout.journal, { phase: 'applying', ...journal });
   const outcome: Outcome = { done: new Set(), skipped: [] };
   try {
     await perform(files, numbered(changes), stage, outcome, { onProgress: request.onProgress });
@@ -79,6 +84,14 @@ export async function applyFiles(store: GitStore, request: ApplyRequest): Promis
   if (!request.keepJournal) removeJournal(store.layout.journal);
   return { ...result, skipped, failed: result.skipped.length };
 }
+
+/** What brings back the files as they were lies in these. */
+const foldersOf = ({ folder, gitDir, objects }: Layout): string[] => [
+  join(objects, 'pack'),
+  join(gitDir, 'refs'),
+  join(gitDir, 'refs', 'checkpoints'),
+  folder,
+];
 
 /** For these changes. */
 export function workingFiles({ root, file }: GitStore, changes: readonly FileChange[]): WorkingFiles {

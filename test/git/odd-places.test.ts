@@ -14,10 +14,10 @@ import {
 } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { Desk, useBuilt } from './cli-rig';
-import { gitBytes, picture, sandbox } from './rig';
+import { gitBytes, picture, sandbox, type Sandbox } from './rig';
 import { worker } from './worker';
 
 const program = useBuilt('cli');
@@ -81,13 +81,41 @@ describe('a workspace with odd things in it', () => {
   });
 });
 
+/** Where a store's volume is another than the workspace's. */
+function storeElsewhere(): Sandbox {
+  const home = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'checkpoints-'));
+  const box = { ...sandbox(), home };
+  onTestFinished(() => rmSync(home, { recursive: true, force: true }));
+  return box;
+}
+
 describe('a store on another volume', () => {
+  it('has on its disk what brings the files back before the first of them is touched', async () => {
+    const box = storeElsewhere();
+    box.write('a.txt', 'old');
+    const workspace = await box.open({ home: box.home });
+    await workspace.create({ name: 'old' });
+    box.write('a.txt', 'new');
+    const trace = join(box.root, '..', 'trace');
+    const preload = `--require ${join(import.meta.dirname, 'fixtures', 'trace.cjs')}`;
+    const { code } = await processes.run(box, ['restore', 'old'], { TRACE: trace, NODE_OPTIONS: preload });
+    expect([code, box.read('a.txt')]).toEqual([0, 'old']);
+    const happened = readFileSync(trace, 'utf8').trim().split('\n');
+    const [undo] = await workspace.list({ limit: 1 });
+    const kept = [`snapshots.git/refs/checkpoints/${undo!.id}`, 'snapshots.git/refs/base', 'journal.json'];
+    const touched = happened.indexOf(`rename ${join(box.root, 'a.txt')}`);
+    for (const name of kept) {
+      const path = join(workspace.folder, name);
+      const [made, synced] = [
+        happened.lastIndexOf(`rename ${path}`, touched),
+        happened.lastIndexOf(`sync ${dirname(path)}`, touched),
+      ];
+      expect([name, made >= 0, made < synced, synced < touched]).toEqual([name, true, true, true]);
+    }
+  });
+
   it('is restored from by renames within the workspace, and nothing is left there, however it ends', async () => {
-    const box = {
-      ...sandbox(),
-      home: mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'checkpoints-')),
-    };
-    onTestFinished(() => rmSync(box.home, { recursive: true, force: true }));
+    const box = storeElsewhere();
     const open = () => box.open({ home: box.home });
     for (let i = 0; i < 8; i++) box.write(`in/f${i}.txt`, 'old');
     const workspace = await open();
