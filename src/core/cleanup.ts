@@ -89,7 +89,8 @@ export class Cleanup {
   async tidy(signal?: AbortSignal): Promise<Tidied | null> {
     const now = this.deps.now();
     const { at, garbage } = this.store.tidied();
-    if (now - at < tidyEveryMs) return null;
+    // A clock that was set back must not put it off for as long as it was ahead.
+    if (at <= now && now - at < tidyEveryMs) return null;
     // At once, so that another host does not begin the same.
     this.store.markTidied({ at: now, garbage });
     const all = await this.deps.list();

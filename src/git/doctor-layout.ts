@@ -92,7 +92,7 @@ export async function checkIndex(store: GitStore, report: Report): Promise<void>
 export async function checkLocks(store: GitStore, report: Report): Promise<void> {
   for (const path of lockFiles(store.layout.gitDir)) {
     const lock = statSync(path, { throwIfNoEntry: false }); // those of others come and go
-    if (!lock || Date.now() - lock.mtimeMs < 60_000) continue;
+    if (!lock || Math.abs(Date.now() - lock.mtimeMs) < 60_000) continue;
     await report('stale-lock', `A lock was left behind: ${path.slice(store.layout.gitDir.length + 1)}.`, () =>
       rmSync(path, { force: true }),
     );

@@ -168,7 +168,7 @@ export class Leases {
       const seen = statSync(path);
       const owner = parseOwner(readFileSync(path, 'utf8'));
       const ageMs = Date.now() - seen.mtimeMs;
-      if (owner ? isAlive(owner, ageMs) : ageMs < unreadableMs) return owner ?? nobody;
+      if (owner ? isAlive(owner, ageMs) : Math.abs(ageMs) < unreadableMs) return owner ?? nobody;
       // Of several that see the dead, one moves it aside; a newcomer's file (another inode) is put back.
       const aside = `${path}.dead-${process.pid}-${randomBytes(4).toString('hex')}`;
       renameSync(path, aside);

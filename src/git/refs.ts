@@ -331,7 +331,8 @@ function readLoose(path: string): string | null {
 function breakStale(path: string, staleMs: number): void {
   try {
     const seen = statSync(path, { bigint: true });
-    if (Date.now() - Number(seen.mtimeMs) < staleMs) return;
+    // A clock that was set back makes one seem to come from the future.
+    if (Math.abs(Date.now() - Number(seen.mtimeMs)) < staleMs) return;
     const aside = `${path}.stale-${process.pid}-${Date.now()}.lock`;
     renameSync(path, aside);
     if (statSync(aside, { bigint: true }).ino !== seen.ino) renameSync(aside, path);

@@ -180,6 +180,25 @@ describe('locks', () => {
     },
   );
 
+  it('that were left behind while the clock was ahead keep nobody from going on', async () => {
+    const box = sandbox();
+    box.write('a.txt', 'a');
+    const workspace = await box.open();
+    await workspace.create();
+    const future = Date.now() / 1000 + 86_400;
+    const lock = join(workspace.folder, 'snapshots.git', 'refs', 'base.lock');
+    const lease = join(workspace.folder, 'leases', 'exclusive');
+    for (const path of [lock, lease]) {
+      writeFileSync(path, '');
+      utimesSync(path, future, future);
+    }
+    await workspace.create();
+    expect([existsSync(lock), existsSync(lease)]).toEqual([false, false]);
+    writeFileSync(join(workspace.folder, 'tidied.json'), JSON.stringify({ at: future * 1000, garbage: true }));
+    expect(await workspace.tidy()).not.toBeNull();
+    expect(await workspace.tidy()).toBeNull();
+  });
+
   it('of another machine count until their heartbeat stops', async () => {
     const box = sandbox();
     box.write('a.txt', 'a');
