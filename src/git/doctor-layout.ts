@@ -6,8 +6,8 @@ import { writeFileDurably } from './durable';
 import { storeFailure } from './file-failure';
 import { makeFolder } from './folders';
 import { rawAttributes, storeConfig, storeHead } from './layout';
-import { packedDraft } from './refs';
 import { runGit, storeEnv } from './run';
+import { staleLocks } from './stale-locks';
 import type { GitStore } from './store';
 
 /** The files and folders of the store that are always there, besides its objects and refs. */
@@ -88,24 +88,9 @@ export async function checkIndex(store: GitStore, report: Report): Promise<void>
   });
 }
 
-/** Locks are held for milliseconds; one that is minutes old belongs to nobody. */
 export async function checkLocks(store: GitStore, report: Report): Promise<void> {
-  for (const path of lockFiles(store.layout.gitDir)) {
-    const lock = statSync(path, { throwIfNoEntry: false }); // those of others come and go
-    if (!lock || Math.abs(Date.now() - lock.mtimeMs) < 60_000) continue;
+  for (const path of staleLocks(store.layout.gitDir))
     await report('stale-lock', `A lock was left behind: ${path.slice(store.layout.gitDir.length + 1)}.`, () =>
       rmSync(path, { force: true }),
     );
-  }
-}
-
-function lockFiles(folder: string): string[] {
-  const out: string[] = [];
-  if (whatIsAt(folder) !== 'folder') return out;
-  for (const entry of readdirSync(folder, { withFileTypes: true })) {
-    const path = join(folder, entry.name);
-    if (entry.isDirectory() && entry.name !== 'objects') out.push(...lockFiles(path));
-    else if (entry.name.endsWith('.lock') || entry.name === packedDraft) out.push(path);
-  }
-  return out;
 }

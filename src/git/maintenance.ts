@@ -11,6 +11,7 @@ import { forget } from './packing';
 import { isOrphan } from './process-identity';
 import { runGit, safeFlags, storeEnv, type GitOutput } from './run';
 import { sweepDead } from './scanner';
+import { staleLocks } from './stale-locks';
 import { treeMark } from './status-rows';
 import type { GitStore } from './store';
 
@@ -226,6 +227,7 @@ function sweep(layout: Layout): string[] {
       removed.push(name);
     }
   for (const name of list(layout.leases)) if (isOrphan(name)) rmSync(join(layout.leases, name), { force: true });
+  for (const path of staleLocks(layout.gitDir)) rmSync(path, { force: true });
   sweepDead(layout.scan);
   sweepDead(join(layout.folder, 'sync'));
   return removed;

@@ -504,7 +504,11 @@ describe('retention', () => {
     mkdirSync(join(workspace.folder, 'stage-dead'));
     mkdirSync(join(workspace.folder, 'merge-4000000-Ab12Cd'));
     mkdirSync(join(workspace.folder, 'scan', '4000000-abcd'));
+    const lock = join(gitDir, 'refs', 'checkpoints', 'cp_01m7tyx4392sp9pmpzcj0p35k0.lock');
+    writeFileSync(lock, '');
+    execFileSync('touch', ['-d', '1 hour ago', lock]);
     await workspace.prune();
+    expect(existsSync(lock)).toBe(false);
     expect(readdirSync(pack).filter((name) => name.startsWith('tmp_') || name.includes('0123'))).toEqual([]);
     expect(readdirSync(workspace.folder).filter((name) => /^(stage|merge)-/.test(name))).toEqual([]);
     expect(readdirSync(join(workspace.folder, 'scan'))).not.toContain('4000000-abcd');
