@@ -70,14 +70,14 @@ const times: Record<string, number> = {
   days: 86_400_000,
 };
 
-/** A number in the base unit, or text such as "20 MB", "30 days". */
+/** A number in the base unit, or text such as "20 MB", "30 days"; "1.1 MB" is no whole number of bytes, and there are no others. */
 function quantity(value: unknown, table: Record<string, number>, plain: number): number | undefined {
-  if (typeof value === 'number' && Number.isFinite(value) && value >= 0) return value * plain;
+  if (typeof value === 'number' && Number.isFinite(value) && value >= 0) return Math.round(value * plain);
   if (typeof value !== 'string') return undefined;
   const match = /^\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*$/i.exec(value);
   if (!match) return undefined;
   const unit = match[2] ? table[match[2].toLowerCase()] : plain;
-  return unit === undefined ? undefined : Number(match[1]) * unit;
+  return unit === undefined ? undefined : Math.round(Number(match[1]) * unit);
 }
 
 const oneOf =
