@@ -85,6 +85,9 @@ const oneOf =
   (value: unknown): unknown =>
     typeof value === 'string' && allowed.includes(value) ? value : undefined;
 const text = (value: unknown): unknown => (typeof value === 'string' ? value : undefined);
+/** No shell has looked at what stands in a file. */
+const atHome = (path: string): string => (/^~(?=[/\\]|$)/.test(path) ? join(homedir(), path.slice(1)) : path);
+const path = (value: unknown): unknown => (typeof value === 'string' ? atHome(value) : undefined);
 /** Empty, or the same wherever one stands. */
 const place = (value: unknown): unknown =>
   typeof value === 'string' && (value === '' || isAbsolute(value) || /^~(?=[/\\]|$)/.test(value)) ? value : undefined;
@@ -128,8 +131,8 @@ const readers: Record<ConfigKey, (value: unknown) => unknown> = {
   'task.exportState': flag,
   'task.autosaveEvery': count,
   'opencode.serverUrl': text,
-  'opencode.path': text,
-  storeLocation: text,
+  'opencode.path': path,
+  storeLocation: path,
   'backup.path': place,
   'backup.generations': count,
   'backup.debug': flag,
@@ -266,9 +269,10 @@ export function storeHome(env: Environment = process.env): string {
 }
 
 /** A relative one would mean another store in every folder. */
-function absolute(what: string, path: string): string {
-  if (isAbsolute(path)) return path;
-  throw new CheckpointsError('invalid-argument', `${what} must be an absolute path: ${path}`);
+function absolute(what: string, given: string): string {
+  const place = atHome(given);
+  if (isAbsolute(place)) return place;
+  throw new CheckpointsError('invalid-argument', `${what} must be an absolute path: ${given}`);
 }
 
 /** The XDG specification has relative paths ignored. */
