@@ -11,7 +11,7 @@ export async function ask(
 ): Promise<string | null> {
   const lines = createInterface({ input, output, terminal: true });
   try {
-    return await new Promise<string | null>((answer, fail) => {
+    const given = await new Promise<string | null>((answer, fail) => {
       lines.once('close', () => answer(null));
       lines.once('SIGINT', () => answer(null));
       signal.addEventListener('abort', () => answer(null), { once: true });
@@ -20,6 +20,9 @@ export async function ask(
         else fail(error as Error);
       });
     });
+    // What is said next has a line of its own.
+    if (given === null) output.write('\n');
+    return given;
   } finally {
     lines.close();
   }

@@ -28,7 +28,7 @@ export const waysOut: Record<CliReason, string> = {
   'mass-delete': 'Look at `restore REF --dry-run`; if all of these shall go, add `--allow-mass-delete`.',
   'nothing-to-undo':
     '`opencode-checkpoints list --trigger restore` shows the safety checkpoints; any of them can be restored.',
-  'nothing-to-redo': 'Only the last undo can be redone, and only until the next restore.',
+  'nothing-to-redo': 'What `undo` took back can be redone until the next restore.',
   'no-conversation': 'Make it with `create --session ID`, or restore without the conversation: `--scope files`.',
   'no-task': 'Restore without the task: `--scope files`.',
   'no-files': 'Restore without the files, for example `--scope conversation`.',

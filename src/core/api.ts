@@ -139,6 +139,7 @@ export interface DiffResult {
   /** null: the working files. */
   to: CheckpointId | null;
   changes: Change[];
+  /** Bytes that are not UTF-8 are lone surrogates (U+DC80 to U+DCFF), as in paths. */
   patch?: string;
 }
 

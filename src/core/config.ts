@@ -70,14 +70,14 @@ const times: Record<string, number> = {
   days: 86_400_000,
 };
 
-/** A number in the base unit, or text such as "20 MB", "30 days". */
+/** A number in the base unit, or text such as "20 MB", "30 days"; "1.1 MB" is no whole number of bytes, and there are no others. */
 function quantity(value: unknown, table: Record<string, number>, plain: number): number | undefined {
-  if (typeof value === 'number' && Number.isFinite(value) && value >= 0) return value * plain;
+  if (typeof value === 'number' && Number.isFinite(value) && value >= 0) return Math.round(value * plain);
   if (typeof value !== 'string') return undefined;
   const match = /^\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*$/i.exec(value);
   if (!match) return undefined;
   const unit = match[2] ? table[match[2].toLowerCase()] : plain;
-  return unit === undefined ? undefined : Number(match[1]) * unit;
+  return unit === undefined ? undefined : Math.round(Number(match[1]) * unit);
 }
 
 const oneOf =
@@ -85,6 +85,9 @@ const oneOf =
   (value: unknown): unknown =>
     typeof value === 'string' && allowed.includes(value) ? value : undefined;
 const text = (value: unknown): unknown => (typeof value === 'string' ? value : undefined);
+/** No shell has looked at what stands in a file. */
+const atHome = (path: string): string => (/^~(?=[/\\]|$)/.test(path) ? join(homedir(), path.slice(1)) : path);
+const path = (value: unknown): unknown => (typeof value === 'string' ? atHome(value) : undefined);
 /** Empty, or the same wherever one stands. */
 const place = (value: unknown): unknown =>
   typeof value === 'string' && (value === '' || isAbsolute(value) || /^~(?=[/\\]|$)/.test(value)) ? value : undefined;
@@ -128,8 +131,8 @@ const readers: Record<ConfigKey, (value: unknown) => unknown> = {
   'task.exportState': flag,
   'task.autosaveEvery': count,
   'opencode.serverUrl': text,
-  'opencode.path': text,
-  storeLocation: text,
+  'opencode.path': path,
+  storeLocation: path,
   'backup.path': place,
   'backup.generations': count,
   'backup.debug': flag,
@@ -266,9 +269,10 @@ export function storeHome(env: Environment = process.env): string {
 }
 
 /** A relative one would mean another store in every folder. */
-function absolute(what: string, path: string): string {
-  if (isAbsolute(path)) return path;
-  throw new CheckpointsError('invalid-argument', `${what} must be an absolute path: ${path}`);
+function absolute(what: string, given: string): string {
+  const place = atHome(given);
+  if (isAbsolute(place)) return place;
+  throw new CheckpointsError('invalid-argument', `${what} must be an absolute path: ${given}`);
 }
 
 /** The XDG specification has relative paths ignored. */

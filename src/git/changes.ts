@@ -48,7 +48,7 @@ async function describeSound(
     listed(),
     options.patch ? diffTree(sources.gitDir, from, to, paths, ['-p', '--binary']) : Promise.resolve(null),
   ]);
-  return patch ? { changes, patch: patch.subarray(0, patchLimit).toString('utf8') } : { changes };
+  return patch ? { changes, patch: decodePath(patch.subarray(0, patchLimit)) } : { changes };
 }
 
 /** One file whose content is lost must not hide the others: it is named, they are described. */
@@ -81,7 +81,7 @@ async function describeWithLosses(
   }
   if (!options.patch) return { changes };
   const patch = await diffTree(gitDir, from, to, paths, ['-p', '--binary'], except);
-  return { changes, patch: patch.subarray(0, patchLimit).toString('utf8') };
+  return { changes, patch: decodePath(patch.subarray(0, patchLimit)) };
 }
 
 /** What git would say, for a few changes that hold no riddles: many times faster than starting it. */

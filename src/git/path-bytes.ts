@@ -1,6 +1,6 @@
 /**
  * File names are bytes; the rest of the product speaks strings. Bytes that are not UTF-8 become lone
- * surrogates U+DC80..U+DCFF (as Python's surrogateescape does): they survive JSON and come back exactly.
+ * surrogates U+DC80..U+DCFF (as Python's surrogateescape does): they survive JSON and come back exactly. So do the lines of a patch.
  */
 
 const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
@@ -23,12 +23,19 @@ export function isAscii(path: string): boolean {
   return !nonAscii.test(path);
 }
 
-/** Walks sequence by sequence: valid ones decode, any other byte is escaped alone. */
+/** Walks sequence by sequence: valid ones decode, any other byte is escaped alone. What is ASCII goes at once: a patch is long. */
 function decodeMixed(bytes: Uint8Array): string {
   let out = '';
   for (let i = 0; i < bytes.length;) {
+    let end = i;
+    while (end < bytes.length && bytes[end]! < 0x80) end += 1;
+    if (end > i) {
+      out += Buffer.from(bytes.buffer, bytes.byteOffset + i, end - i).toString('latin1');
+      i = end;
+      continue;
+    }
     const first = bytes[i]!;
-    const length = first < 0x80 ? 1 : first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : first >= 0xc0 ? 2 : 0;
+    const length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : first >= 0xc0 ? 2 : 0;
     const part = length > 0 ? tryDecode(bytes.subarray(i, i + length), length) : null;
     if (part === null) {
       out += String.fromCharCode(0xdc00 + first);

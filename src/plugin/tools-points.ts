@@ -4,7 +4,7 @@ import { lossInWords } from '../core/lost';
 import { callersMetadata } from '../core/marks';
 import type { Change, Checkpoint } from '../core/model';
 import type { Original } from '../core/originals';
-import { oneLine, shorten } from '../core/text';
+import { oneLine, shorten, wellFormed } from '../core/text';
 import { flag, optionalCount, optionalObject, optionalText, requiredText } from './arguments';
 import { firstVersion, firstVersions, pathIn } from './first-version';
 import { lineOf, resolveHere } from './line';
@@ -75,7 +75,7 @@ export function pointTools(box: Toolbox): ToolSpec[] {
         const paths = path === undefined ? undefined : [original?.path ?? (await pathIn(box, ends, path))];
         const result = await workspace.diff(from, to, { paths, patch: true });
         const head = `${result.from} -> ${result.to ?? 'working files'}: ${result.changes.length} changed\n`;
-        return head + namesText(result.changes) + patchText(result.patch ?? '');
+        return head + namesText(result.changes) + patchText(wellFormed(result.patch ?? ''));
       },
     },
     {

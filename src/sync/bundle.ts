@@ -7,7 +7,7 @@ import { syncFile } from '../git/sync-file';
 import { isMissing } from '../git/refs';
 import { runGit, safeFlags, storeEnv } from '../git/run';
 import type { Scratch } from './scratch';
-import { speak, type Address } from './transport';
+import { otherNames, speak, type Address } from './transport';
 import { parseRefLines, wireRefs, type WireRef } from './wire';
 
 const patience = 30 * 60_000;
@@ -16,7 +16,7 @@ const patience = 30 * 60_000;
 export async function writeBundle(scratch: Scratch, path: string, options: SyncOptions): Promise<number> {
   if (!existsSync(dirname(path)))
     throw new CheckpointsError('invalid-argument', `${dirname(path)}: there is no such folder.`);
-  if (existsSync(path) && !isBundle(path))
+  if (existsSync(path) && !isBundle(headOf(path)))
     throw new CheckpointsError('invalid-argument', `${path} is there already, and is not a bundle.`);
   const temporary = `${path}.tmp-${process.pid}-${randomBytes(6).toString('hex')}`;
   try {
@@ -42,7 +42,9 @@ export async function listBundle(
   path: string,
   signal: AbortSignal | undefined,
 ): Promise<{ refs: WireRef[]; strange: string[] }> {
-  if (!isBundle(path)) throw bad(path, 'it is not a bundle of checkpoints');
+  const head = headOf(path);
+  if (!isBundle(head)) throw bad(path, 'it is not a bundle of checkpoints');
+  if (/^@object-format=sha256$/m.test(head) !== (scratch.format === 'sha256')) throw bad(path, otherNames);
   const address: Address = { url: path, shown: path };
   const options = { gitDir: scratch.gitDir, interactive: false, signal };
   let listed: { refs: WireRef[]; strange: string[] };
@@ -63,8 +65,11 @@ export async function listBundle(
   return listed;
 }
 
-function isBundle(path: string): boolean {
-  const head = Buffer.alloc(20);
+const isBundle = (head: string): boolean => /^# v[23] git bundle\n/.test(head);
+
+/** Its first lines; nothing of what is no file. */
+function headOf(path: string): string {
+  const head = Buffer.alloc(200);
   let fd: number;
   try {
     fd = openSync(path, 'r');
@@ -73,12 +78,11 @@ function isBundle(path: string): boolean {
     throw error;
   }
   try {
-    if (!statSync(path).isFile()) return false;
-    readSync(fd, head, 0, head.length, 0);
+    if (!statSync(path).isFile()) return '';
+    return head.toString('latin1', 0, readSync(fd, head, 0, head.length, 0));
   } finally {
     closeSync(fd);
   }
-  return /^# v[23] git bundle\n/.test(head.toString('latin1'));
 }
 
 function bad(path: string, why: string, cause?: unknown): CheckpointsError {

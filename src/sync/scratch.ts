@@ -14,7 +14,7 @@ export class Scratch {
   private constructor(
     readonly gitDir: string,
     readonly objects: string,
-    private readonly format: HashName,
+    readonly format: HashName,
     /** It sees nothing of the store. */
     readonly alone: boolean,
     /** The first folder that had to be made for it. */

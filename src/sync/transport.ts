@@ -241,6 +241,8 @@ export function isVanished(error: unknown): boolean {
   );
 }
 
+export const otherNames = 'it uses another kind of object names (sha1 and sha256 do not mix)';
+
 /** git's words about a remote, in one table; the last lines are passed on as they are, without a password. */
 const causes: Array<[RegExp, string]> = [
   [
@@ -255,10 +257,8 @@ const causes: Array<[RegExp, string]> = [
     /Could not resolve host|Connection refused|Connection timed out|Network is unreachable|No route/i,
     'it cannot be reached',
   ],
-  [
-    /mismatched algorithms|object-format|hash algorithm/i,
-    'it uses another kind of object names (sha1 and sha256 do not mix)',
-  ],
+  // The last is what git says of an empty one.
+  [/mismatched algorithms|object-format|hash algorithm|unexpected capabilities\^\{\}/i, otherNames],
   [/fsck error|unpack-objects|index-pack failed|pack has bad object|inflate|bad pack/i, 'what it sent is damaged'],
   [/No space left on device/i, 'a disk is full'],
 ];

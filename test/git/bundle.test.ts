@@ -81,6 +81,23 @@ describe('bundles', () => {
     expect(existsSync(join(layoutOf(box.home, box.root).folder, 'sync'))).toBe(false);
   });
 
+  it('of a repository with sha256 are refused by one with sha1 and the other way round, and nothing changes', async () => {
+    const long = sandbox({ git: false });
+    long.git('init', '-q', '--object-format=sha256');
+    const boxes = [long, sandbox()];
+    for (const box of boxes) await (await box.open()).create({ name: 'one' });
+    for (const [from, to] of [boxes, boxes.toReversed()]) {
+      const file = beside(from!, 'x.bundle');
+      await (await from!.open()).sync.exportBundle(['one'], file);
+      const before = stateOf(to!);
+      await expect((await to!.open()).sync.importBundle(file)).rejects.toMatchObject({
+        reason: 'invalid-argument',
+        message: expect.stringContaining('sha1 and sha256 do not mix') as string,
+      });
+      expect(stateOf(to!)).toBe(before);
+    }
+  });
+
   it('that are damaged, cut off or of another kind are refused, and nothing changes', async () => {
     const a = sandbox({ name: 'anna' });
     for (let i = 0; i < 50; i++) a.write(`f${i}.txt`, `${i} ${'x'.repeat(i * 7)}\n`);

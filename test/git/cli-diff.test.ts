@@ -1,4 +1,4 @@
-import { chmodSync, renameSync, rmSync, symlinkSync } from 'node:fs';
+import { chmodSync, readFileSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { DiffResult } from '../../src/core/api';
@@ -81,6 +81,22 @@ describe('diff', () => {
     desk.write({ '../patch': patch ?? '' });
     desk.git('apply', path.join(desk.top, 'patch'));
     expect((await diff('base', '--path', 'a.txt')).changes).toHaveLength(1);
+  });
+
+  it('has the lines of a file that is not UTF-8 as its bytes are, so that they can be applied', async () => {
+    const before = { 'l.txt': Buffer.from('Stra\xdfe\nb\n', 'latin1') };
+    desk.write(before);
+    await create('base');
+    desk.write({ 'l.txt': Buffer.from('Stra\xdfe 1\nb\n', 'latin1') });
+    const { bytes } = await desk.run(['diff', '--patch']);
+    const { patch } = await diff('--patch');
+    expect(patch).toBe(bytes.toString('utf8'));
+    const original = await desk.answer<DiffResult>(['originals', 'diff', 'l.txt']);
+    expect(original.patch).toBe(patch);
+    expect((await desk.run(['originals', 'diff', 'l.txt'])).bytes).toEqual(bytes);
+    desk.write({ ...before, '../patch': bytes });
+    desk.git('apply', path.join(desk.top, 'patch'));
+    expect(readFileSync(path.join(desk.root, 'l.txt'), 'latin1')).toBe('Stra\xdfe 1\nb\n');
   });
 
   it('keeps to files and folders with --path, from anywhere', async () => {

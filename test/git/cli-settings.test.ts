@@ -48,3 +48,14 @@ describe('exclude', () => {
     expect(await captured()).toContain('v/v');
   });
 });
+
+describe('maxFileSize', () => {
+  it.each(['"1.1 MB"', '"0.0101 KB"', '10.4'])('may be a part of a unit, as in %s', async (size) => {
+    settings(`{"maxFileSize":${size}}`);
+    desk.write({ small: '1234567890', large: Buffer.alloc(1_153_435) });
+    const { files } = (await desk.answer<{ checkpoint: Checkpoint }>(['create'])).checkpoint;
+    expect(files.partial).toEqual([]);
+    expect(files.paths).toContain('small');
+    expect(files.skipped.map(({ path }) => path)).toContain('large');
+  });
+});

@@ -93,6 +93,7 @@ describe('task', () => {
     [['--input', '-'], '{"status": "bogus"}'],
     [['--input', '-'], '{"title": 1}'],
     [['--input', '-'], '{"__proto__": {}}'],
+    [['--input', '-'], '{"title": "x", "snapshotName": 5}'],
     [['--input', '-'], '[1]'],
     [['--input', '-'], 'not json'],
     [['--input', '-'], ''],
@@ -174,6 +175,21 @@ describe('task', () => {
     writeFileSync(state('checkpoint.json'), JSON.stringify(file));
     expect((await task('show')).task).toMatchObject({ title: 'by hand' });
     expect((await task('set', '--note', 'x')).task).toMatchObject({ title: 'by hand', notes: ['x'] });
+  });
+
+  it.each([
+    ['{bad', 'cannot be read', null],
+    ['{"version": 1, "task": {"title": "old"}}', 'of version 1, older than 2', 'old'],
+  ])('warns of %s with and without --json', async (text, warning, title) => {
+    desk.write({ '.opencode/state/checkpoint.json': text });
+    for (const command of ['show', 'history', 'handoff', 'clear']) {
+      const told = await desk.answer<{ task: { title: string } | null; warnings: string[] }>(['task', command]);
+      expect(told.warnings[0]).toContain(warning);
+      if (command !== 'clear') expect(told.task?.title ?? null).toBe(title);
+      desk.write({ '.opencode/state/checkpoint.json': text });
+      expect((await desk.run(['task', command])).stderr).toContain(warning);
+      desk.write({ '.opencode/state/checkpoint.json': text });
+    }
   });
 
   it('is cleared, and can be had back', async () => {

@@ -42,6 +42,13 @@ describe('at a terminal', () => {
     expect([yes.code, read('a.txt')]).toEqual([0, 'old\n']);
   });
 
+  it.each(['\u0003', '\u0004'])('a question that %j ends is followed by a line of its own', async (key) => {
+    const ended = await desk.atTerminal(['delete', 'good'], [['[y/N] ', key]], { NO_COLOR: '1' });
+    expect(ended.code).toBe(1);
+    expect(ended.stdout).toContain('\nerror: Nothing was changed.');
+    expect(await ids()).toHaveLength(1);
+  });
+
   it('asks again about what changed while the question stood there', async () => {
     const change = (files: Record<string, string>) => (): string => {
       desk.write(files);

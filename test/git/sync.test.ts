@@ -263,6 +263,10 @@ describe('sync between three clones over a bare remote', () => {
         reason: 'remote-failed',
         message: expect.stringContaining('sha256') as string,
       });
+    await expect(anna.sync.push(bareRemote().path)).rejects.toMatchObject({
+      reason: 'remote-failed',
+      message: expect.stringContaining('sha1 and sha256 do not mix') as string,
+    });
   });
 
   it('goes on while the store is cleaned up and files are captured', async () => {

@@ -1,5 +1,5 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { globalConfigPath, loadConfig, mergeConfig, storeHome } from '../../src/core/config';
@@ -20,6 +20,18 @@ describe('the place of the stores', () => {
     const named = (): string => storeHome({ XDG_CONFIG_HOME: env.XDG_CONFIG_HOME });
     expect(named).toThrow(CheckpointsError);
     expect(named).toThrow(/storeLocation must be an absolute path: stores/);
+  });
+
+  it('may begin with ~, as the folder of a backup does', () => {
+    const env = { XDG_CONFIG_HOME: folder() };
+    mkdirSync(join(env.XDG_CONFIG_HOME, 'opencode-checkpoints'));
+    writeFileSync(globalConfigPath(env), '{"storeLocation":"~/stores","opencode":{"path":"~/bin/opencode"}}');
+    expect(storeHome(env)).toBe(join(homedir(), 'stores'));
+    expect(storeHome({ ...env, OPENCODE_CHECKPOINTS_HOME: '~/others' })).toBe(join(homedir(), 'others'));
+    expect(loadConfig(folder(), folder(), env).config).toMatchObject({
+      storeLocation: join(homedir(), 'stores'),
+      'opencode.path': join(homedir(), 'bin/opencode'),
+    });
   });
 
   it('does not follow relative XDG folders, as their specification demands', () => {

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { WorkspaceApi } from '../../core/api';
 import { CheckpointsError } from '../../core/errors';
+import { wellFormed } from '../../core/text';
 import { collect, define, type Select } from '../command';
 import { changeTable, paintPatch } from '../views/changes';
 import { workspacePath, workspacePaths } from '../workspace-path';
@@ -33,7 +34,7 @@ export function registerCompareCommands(program: Command, select: Select): void 
       const diff = await workspace.diff(first.id, second?.id, { paths, patch: flags.patch ?? false });
       const { patch, ...rest } = diff;
       return {
-        json: flags.patch ? { ...rest, patch: patch ?? '' } : rest,
+        json: flags.patch ? { ...rest, patch: wellFormed(patch ?? '') } : rest,
         text: (output) =>
           flags.patch ? paintPatch(patch ?? '', output.style, output.isTerminal) : changeTable(diff.changes, output),
       };

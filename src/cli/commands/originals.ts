@@ -4,6 +4,7 @@ import { CheckpointsError } from '../../core/errors';
 import { clearOriginals, findOriginals, type Original } from '../../core/originals';
 import type { PlanOptions, WorkspaceApi } from '../../core/api';
 import type { RestoreResult } from '../../core/model';
+import { wellFormed } from '../../core/text';
 import { define, type Invocation, type Select } from '../command';
 import type { Output } from '../output';
 import { paintPatch } from '../views/changes';
@@ -49,8 +50,8 @@ export function registerOriginalsCommands(program: Command, select: Select): voi
       const original = await originalOf(invocation, workspace, given, session);
       const diff = await workspace.diff(original.checkpoint, undefined, { paths: [original.path], patch: true });
       return {
-        json: { ...diff, patch: diff.patch ?? '' },
-        text: (output) => paintPatch(diff.patch ?? '', output.style, output.isTerminal) || 'No changes.\n',
+        json: { ...diff, patch: wellFormed(diff.patch ?? '') },
+        text: (output) => (diff.patch ? paintPatch(diff.patch, output.style, output.isTerminal) : 'No changes.\n'),
       };
     },
   });

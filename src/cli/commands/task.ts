@@ -8,7 +8,6 @@ import type { Clamp } from '../../core/task';
 import { parseJson } from '../../core/text';
 import { collect, define, type Invocation, type Opened, type Reply, type Select } from '../command';
 import { addGlobals } from '../globals';
-import type { Output } from '../output';
 import { resultView } from '../views/restore';
 import { historyTable, taskView } from '../views/task';
 
@@ -85,11 +84,11 @@ export function registerTaskCommands(program: Command, select: Select): void {
     examples: ['opencode-checkpoints task history'],
     run: async (invocation) => {
       const { workspace, task } = await invocation.openAll();
+      const { live, warnings } = await task.load();
       const history = await task.history(workspace);
-      return {
-        json: { task: await task.read(), history },
-        text: (output) => (history.length ? historyTable(history, output) : 'No saves.\n'),
-      };
+      return reply(live?.task ?? null, warnings, { history }, (output) =>
+        history.length ? historyTable(history, output) : 'No saves.\n',
+      );
     },
   });
 
@@ -99,8 +98,9 @@ export function registerTaskCommands(program: Command, select: Select): void {
     examples: ['opencode-checkpoints task handoff > HANDOFF.md'],
     run: async (invocation) => {
       const { task } = await invocation.openAll();
+      const { live, warnings } = await task.load();
       const page = await task.handoff();
-      return { json: { task: await task.read(), handoff: page }, text: () => page };
+      return reply(live?.task ?? null, warnings, { handoff: page }, () => page);
     },
   });
 
@@ -144,16 +144,18 @@ function setOptions(command: Command): Command {
 }
 
 async function set(invocation: Invocation, _args: unknown[], flags: SetFlags): Promise<Reply> {
-  const patch: Record<string, unknown> = flags.input === undefined ? {} : await readInput(invocation, flags.input);
+  const fields: Record<string, unknown> = flags.input === undefined ? {} : await readInput(invocation, flags.input);
   for (const field of ['title', 'objective', 'status', 'summary'] as const)
-    if (flags[field] !== undefined) patch[field] = flags[field];
+    if (flags[field] !== undefined) fields[field] = flags[field];
   for (const [flag, field] of Object.entries(listOf) as Array<[keyof typeof listOf, string]>) {
     const items = flags[flag];
     // One empty text is the only way to say "none" in options.
-    if (items) patch[field] = items.length === 1 && items[0] === '' ? [] : items;
+    if (items) fields[field] = items.length === 1 && items[0] === '' ? [] : items;
   }
-  const name = flags.name ?? (typeof patch['snapshotName'] === 'string' ? patch['snapshotName'] : null);
-  delete patch['snapshotName'];
+  const { snapshotName, ...patch } = fields;
+  if (snapshotName !== undefined && snapshotName !== null && typeof snapshotName !== 'string')
+    throw new CheckpointsError('invalid-argument', 'snapshotName is a text');
+  const name = flags.name ?? snapshotName ?? null;
   if (Object.keys(patch).length === 0 && name === null)
     throw new CheckpointsError('invalid-argument', 'Nothing was given to set');
   const { workspace, task } = await invocation.openAll({ begins: 'late' });
@@ -205,12 +207,17 @@ async function findSave({ workspace, task }: Opened, reference: string): Promise
   }
 }
 
-function reply(task: TaskState | null, warnings: string[] = []): Reply {
+function reply(
+  task: TaskState | null,
+  warnings: string[],
+  more: Record<string, unknown> = {},
+  view: Reply['text'] = (output) => taskView(task, output),
+): Reply {
   return {
-    json: { task },
-    text: (output: Output) => {
+    json: { task, ...more, ...(warnings.length > 0 ? { warnings } : {}) },
+    text: (output) => {
       for (const text of warnings) output.note(text);
-      return taskView(task, output);
+      return view(output);
     },
   };
 }

@@ -1,5 +1,7 @@
 import { changeLetters } from '../../core/change-letters';
 import type { Change } from '../../core/model';
+import { wellFormed } from '../../core/text';
+import { encodePath } from '../../git/path-bytes';
 import type { Output } from '../output';
 import type { Style } from '../style';
 import { visible } from '../visible';
@@ -32,10 +34,10 @@ export async function changeTable(changes: Change[], output: Output): Promise<st
   return `${rows}${changes.length} ${changes.length === 1 ? 'file' : 'files'}, ${style.green(`+${additions}`)} ${style.red(`-${deletions}`)}\n${lost}`;
 }
 
-/** Line by line: a patch is a program's input as long as nobody paints it. */
-export function paintPatch(patch: string, style: Style, isTerminal: boolean): string {
-  if (!isTerminal) return patch;
-  return patch
+/** A patch is a program's input as long as nobody looks at it: then it has the files' own bytes, whatever their encoding. */
+export function paintPatch(patch: string, style: Style, isTerminal: boolean): string | Uint8Array {
+  if (!isTerminal) return encodePath(patch);
+  return wellFormed(patch)
     .split('\n')
     .map((line) => paintLine(visible(line.replaceAll('\t', '    ')), style))
     .join('\n');
