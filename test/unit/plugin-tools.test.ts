@@ -152,6 +152,8 @@ describe('arguments of a model', () => {
   it.each([
     [{}, undefined],
     [{ scope: '' }, undefined],
+    [{ scope: [] }, undefined],
+    [{ scope: ' , ' }, undefined],
     [{ scope: 'task, files' }, ['files', 'task']],
     [{ scope: ['conversation'] }, ['conversation']],
   ])('scope %j', (args, scope) => {
