@@ -124,7 +124,10 @@ export class TaskService implements TaskPort {
   ): Promise<SavedTask | null> {
     const task = await this.read();
     if (task === null && trigger === 'interval') return null;
-    return this.save(workspace, task === null ? synthesizedTask() : {}, { ...options, trigger });
+    // Somebody may save meanwhile: what is made up must not take the place of that.
+    const isMadeUp = trigger === 'compaction';
+    const patchOf = (current: TaskState | null): TaskState => (isMadeUp && current === null ? synthesizedTask() : {});
+    return this.saveChange(workspace, patchOf, { ...options, trigger });
   }
 
   /** The state goes; what it was is in a checkpoint, if need be in one that is made now. Says which exported files went. */

@@ -64,7 +64,8 @@ export function optionalScope(args: Arguments, name: string): RestoreScope[] | u
   for (const word of wanted)
     if (!restoreScopes.some((scope) => scope === word))
       throw refused(`"${name}" is made of ${restoreScopes.join(', ')}; ${JSON.stringify(word)} is none of them.`);
-  return restoreScopes.filter((scope) => wanted.includes(scope));
+  // An empty list names nothing, and a restore of nothing is not what anybody means.
+  return wanted.length === 0 ? undefined : restoreScopes.filter((scope) => wanted.includes(scope));
 }
 
 export const refused = (message: string): CheckpointsError => new CheckpointsError('invalid-argument', message);

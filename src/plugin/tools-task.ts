@@ -112,12 +112,24 @@ export function taskTools(box: Toolbox): ToolSpec[] {
 interface NotFound {
   error: string;
   name: string;
-  available: unknown;
+  available: string[];
+  /** How many there are besides. */
+  more?: number;
 }
 
 const missing =
   (name: string) =>
   (error: unknown): NotFound => {
     if (!CheckpointsError.is(error, 'unknown-reference')) throw error;
-    return { error: 'Snapshot not found', name, available: error.details?.['available'] ?? [] };
+    return { error: 'Snapshot not found', name, ...shownOf((error.details?.['available'] ?? []) as string[]) };
   };
+
+const mostShown = 50;
+
+/** Those that were given a name first: the others are many, and called after their time. */
+function shownOf(names: readonly string[]): Pick<NotFound, 'available' | 'more'> {
+  const isNamed = (name: string): boolean => !/^(auto|pre-restore)-\d+$/.test(name);
+  const ordered = [...names.filter(isNamed), ...names.filter((name) => !isNamed(name))];
+  const more = ordered.length - mostShown;
+  return { available: ordered.slice(0, mostShown), ...(more > 0 ? { more } : {}) };
+}

@@ -149,6 +149,13 @@ describe('automatic saves', () => {
     expect(again?.checkpoint).toMatchObject({ trigger: 'interval', task: { title: 'Mine', status: 'in_progress' } });
   });
 
+  it('make nothing up where somebody saves at the same moment', async () => {
+    const { workspace, task } = await open();
+    const mine = { title: 'Mine', summary: 'half way', notes: ['a note'] };
+    await Promise.all([task.save(workspace, mine), task.autosave(workspace, 'compaction')]);
+    expect(await task.read()).toEqual({ ...mine, status: 'in_progress' });
+  });
+
   it('say that nobody had saved anything only until somebody does', async () => {
     const { workspace, task } = await open();
     await task.autosave(workspace, 'compaction');

@@ -125,6 +125,20 @@ describe('what a tool refuses', () => {
     expect(JSON.parse(await callTool(load!, {}, {} as CallContext))).toEqual({ exists: false, warnings });
   });
 
+  it('is told with the snapshots that there are, those with a name first, and not with hundreds of them', async () => {
+    const names = [...Array.from({ length: 60 }, (_, i) => `auto-${1_700_000_000_000 + i}`), 'the plan'];
+    const task = {
+      findSave: () =>
+        Promise.reject(new CheckpointsError('unknown-reference', 'None', { details: { available: names } })),
+    };
+    const load = allTools({ companion: { open: () => Promise.resolve({ task }) } } as unknown as Toolbox).find(
+      ({ name }) => name === 'checkpoint_load_snapshot',
+    );
+    const answer = JSON.parse(await callTool(load!, { name: 'x' }, {} as CallContext)) as { available: string[] };
+    expect(answer).toMatchObject({ error: 'Snapshot not found', name: 'x', more: 11 });
+    expect(answer.available).toEqual(['the plan', ...names.slice(0, 49)]);
+  });
+
   it('is told in sentences', async () => {
     const tool = {
       ...toolsFor('all', box)[0]!,
@@ -138,6 +152,8 @@ describe('arguments of a model', () => {
   it.each([
     [{}, undefined],
     [{ scope: '' }, undefined],
+    [{ scope: [] }, undefined],
+    [{ scope: ' , ' }, undefined],
     [{ scope: 'task, files' }, ['files', 'task']],
     [{ scope: ['conversation'] }, ['conversation']],
   ])('scope %j', (args, scope) => {
