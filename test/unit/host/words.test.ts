@@ -100,6 +100,8 @@ describe('words for checkpoints', () => {
   it('shortens titles to one line', () => {
     expect(shortTitle(record('x', { title: 'one\ntwo' }))).toBe('one');
     expect(shortTitle(record('x', { title: 'a'.repeat(50) }), 10)).toBe(`${'a'.repeat(9)}…`);
+    // Never half of a sign.
+    expect(shortTitle(record('x', { title: `a${'😀'.repeat(50)}` }), 10)).toBe(`a${'😀'.repeat(8)}…`);
   });
 });
 
