@@ -21,6 +21,7 @@ import {
   isEmptyPlan,
   nothingText,
   planText,
+  resultPage,
   resultText,
   stillWorking,
   tickedText,
@@ -261,6 +262,28 @@ describe('the result of a restore', () => {
     session: null,
     undo: 'x',
     ...more,
+  });
+
+  it('tells on its page why a path was left as it was, in words', () => {
+    const page = resultPage({
+      ...result({}),
+      kept: [
+        { path: 'a', reason: 'uncertain' },
+        { path: 'b', reason: 'yours' },
+        { path: 'c', reason: 'maybe yours' },
+      ],
+      skipped: [
+        { path: 'd', reason: 'left out when the checkpoint was made (too-large)' },
+        { path: 'e', reason: 'excluded' },
+      ],
+    });
+    expect(page.split('\n').filter((line) => line.startsWith('- '))).toEqual([
+      '- d: left out when the checkpoint was made (too large)',
+      '- e: excluded',
+      '- a: not known as it was then',
+      '- b: with your changes',
+      '- c: maybe with your changes',
+    ]);
   });
 
   it('is never a bare success', () => {
