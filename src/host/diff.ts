@@ -3,10 +3,11 @@ import * as vscode from 'vscode';
 import type { Change, Checkpoint } from '../core/model';
 import { previousSides, sideOf } from './diff-sides';
 import { momentTitle, shortTitle } from './labels';
+import { withPatience } from './progress';
 import type { Root } from './root';
 import { changesOfTurn, type Since } from './since';
 import { nothingUri, snapshotUri } from './uris';
-import { workingKind, workingSide } from './working-side';
+import { isStill, workingKind, workingSide } from './working-side';
 
 /** One checkpoint in its root: what most commands work on. */
 export interface Target {
@@ -58,8 +59,8 @@ export const openChangeDiff = async (
   if (wholeTurn) return openPreviousDiff({ root, checkpoint }, previous, change, options);
   const { path, from } = change;
   const file = root.toUri(path);
-  const unchanged = (await root.api.diff(checkpoint.id, undefined, { paths: [path] })).changes.length === 0;
-  if (!unchanged || previous === undefined) return openWorkingDiff({ root, checkpoint }, path, options);
+  if (previous === undefined || !(await isStill(root, checkpoint.id, path)))
+    return openWorkingDiff({ root, checkpoint }, path, options);
   const [then, now] = await Promise.all([sideOf(root, previous.id, from ?? path), workingSide(file)]);
   await show(
     then,
@@ -96,17 +97,21 @@ const showMany = async (
   await vscode.commands.executeCommand('vscode.changes', title, rows);
 };
 
+const comparing = <T>(work: () => Promise<T>): Promise<T> => withPatience('Comparing', work);
+
 /** Compares a checkpoint with the working files. Answers whether there was a difference. */
 export const compareWithWorking = async (target: Target, paths?: string[]): Promise<boolean> => {
   const { root, checkpoint } = target;
-  const { changes } = await root.api.diff(checkpoint.id, undefined, paths === undefined ? {} : { paths });
+  const { changes } = await comparing(() =>
+    root.api.diff(checkpoint.id, undefined, paths === undefined ? {} : { paths }),
+  );
   if (changes.length === 0) return false;
   await showMany(root, `${momentTitle(checkpoint)} ↔ Working Files`, { checkpoint }, 'working', changes);
   return true;
 };
 
 export const compareCheckpoints = async (root: Root, from: Checkpoint, to: Checkpoint): Promise<boolean> => {
-  const { changes } = await root.api.diff(from.id, to.id);
+  const { changes } = await comparing(() => root.api.diff(from.id, to.id));
   if (changes.length === 0) return false;
   const title = `${momentTitle(from, 30)} ↔ ${momentTitle(to, 30)}`;
   await showMany(root, title, { checkpoint: from }, { checkpoint: to }, changes);
@@ -115,7 +120,7 @@ export const compareCheckpoints = async (root: Root, from: Checkpoint, to: Check
 
 /** What a turn changed; what others changed meanwhile is left out, and its number said. */
 export const compareTurnEnds = async (root: Root, before: Checkpoint, after: Checkpoint): Promise<boolean> => {
-  const { changes, others } = await changesOfTurn(root, before, after);
+  const { changes, others } = await comparing(() => changesOfTurn(root, before, after));
   if (changes.length === 0) return false;
   const left = others === 0 ? '' : `, without ${others} of other sessions`;
   await showMany(
@@ -140,8 +145,7 @@ export const openPreviousDiff = async (
 ): Promise<void> => {
   const [left, right] = await previousSides(root, checkpoint, previous, change);
   const file = root.toUri(change.path);
-  const { changes } = await root.api.diff(checkpoint.id, undefined, { paths: [change.path] });
-  const still = changes.length === 0 && (await workingKind(file)) === 'file';
+  const still = (await workingKind(file)) === 'file' && (await isStill(root, checkpoint.id, change.path));
   const before = previous === undefined ? 'nothing' : momentTitle(previous, 30);
   const after = still ? 'Working File' : momentTitle(checkpoint, 30);
   await show(left, still ? file : right, `${nameOf(change)} (${before} ↔ ${after})`, options);

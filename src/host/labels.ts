@@ -1,4 +1,5 @@
 import type { Change, Checkpoint, Trigger } from '../core/model';
+import { shorten } from '../core/text';
 import type { TurnEnd } from '../core/turn-ends';
 import { triggerLabel } from '../protocol/trigger-names';
 
@@ -129,7 +130,5 @@ export const besideWorking = (title: string): string => {
 };
 
 /** A name for titles of diffs and dialogs: never longer than a tab can show. */
-export const shortTitle = (checkpoint: Checkpoint, length = 40): string => {
-  const title = firstLine(checkpoint.title) || checkpoint.id;
-  return title.length <= length ? title : `${title.slice(0, length - 1).trimEnd()}…`;
-};
+export const shortTitle = (checkpoint: Checkpoint, length = 40): string =>
+  shorten(firstLine(checkpoint.title) || checkpoint.id, length);

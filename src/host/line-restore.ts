@@ -22,6 +22,17 @@ const refuseReadonly = async (uri: vscode.Uri): Promise<void> => {
   if (uri.scheme !== 'file') throw new CheckpointsError('invalid-argument', 'Only the working file can be changed.');
 };
 
+const misreadText =
+  'This file is not in the encoding in which the editor shows it: by single lines it would be damaged. Open it in its encoding, or restore all of it.';
+
+/** What could not be decoded is shown as U+FFFD, and would be saved as that. A file may hold the sign itself. */
+const isMisread = async (document: vscode.TextDocument): Promise<boolean> =>
+  document.getText().includes('\ufffd') &&
+  !Buffer.from(await vscode.workspace.fs.readFile(document.uri)).includes('\ufffd');
+
+const areMisread = async (...documents: vscode.TextDocument[]): Promise<boolean> =>
+  (await Promise.all(documents.map(isMisread))).includes(true);
+
 /** The checkpoint's lines in place of the hunks, with the line ends of the working file. */
 const putBack = async (
   then: readonly string[],
@@ -46,6 +57,7 @@ export const restoreChange = async (original: vscode.Uri, modified: vscode.Uri, 
     vscode.workspace.openTextDocument(original),
     vscode.workspace.openTextDocument(modified),
   ]);
+  if (await areMisread(then, now)) throw new CheckpointsError('invalid-argument', misreadText);
   await putBack(splitLines(then.getText()), now, [hunkOf(change)]);
 };
 
@@ -53,7 +65,9 @@ export const restoreChange = async (original: vscode.Uri, modified: vscode.Uri, 
 export const restoreChangeAt = async (original: vscode.Uri, editor: vscode.TextEditor): Promise<void> => {
   const { document, selections } = editor;
   await refuseReadonly(document.uri);
-  const then = splitLines((await vscode.workspace.openTextDocument(original)).getText());
+  const checkpoint = await vscode.workspace.openTextDocument(original);
+  if (await areMisread(checkpoint, document)) throw new CheckpointsError('invalid-argument', misreadText);
+  const then = splitLines(checkpoint.getText());
   const hunks = hunksBetween(then, splitLines(document.getText())) ?? [];
   const touched = new Set(
     selections.flatMap((selection) => hunksInSelection(hunks, selection.start.line, lastLine(selection, document))),
@@ -85,6 +99,7 @@ export const restoreSelectedLines = async (): Promise<number> => {
     vscode.workspace.openTextDocument(diff.original),
     vscode.workspace.openTextDocument(diff.modified),
   ]);
+  if (await areMisread(original, document)) return offerFile(diff, misreadText);
   const then = splitLines(original.getText());
   const hunks = hunksBetween(then, splitLines(document.getText()));
   if (hunks === undefined)
@@ -137,6 +152,7 @@ const restoreBehind = async (diff: vscode.TabInputTextDiff): Promise<number | un
     [diff.original, diff.modified, file].map((uri) => vscode.workspace.openTextDocument(uri)),
   );
   if (original === undefined || modified === undefined || document === undefined) return undefined;
+  if (await areMisread(original, document)) return undefined;
   const [then, after] = [splitLines(original.getText()), splitLines(modified.getText())];
   const [hunks, later] = [hunksBetween(then, after), hunksBetween(after, splitLines(document.getText()))];
   const touched = touchedHunks(hunks ?? [], selected);

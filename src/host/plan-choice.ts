@@ -1,6 +1,7 @@
-import { basename, dirname } from 'node:path';
+import { basename } from 'node:path';
 import * as vscode from 'vscode';
 import type { ChangeStatus, PlanEntry, RestorePlan, RestoreScope } from '../core/model';
+import { reasonInWords } from '../protocol/reason-words';
 import { decorated } from './decorations';
 import type { Target } from './diff';
 import { pathTree, type PathFolder } from './file-tree';
@@ -27,6 +28,13 @@ interface PlanFile {
   top: PlanFolder | undefined;
 }
 
+export interface FilesNow {
+  /** Paths that exist, and what shows them; a write to any other adds a file. */
+  shown: ReadonlyMap<string, vscode.Uri>;
+  /** Those that the checkpoint does not have. */
+  made: ReadonlySet<string>;
+}
+
 const acts = (entry: PlanEntry): boolean => entry.action === 'write' || entry.action === 'delete';
 
 /** How the title of a single file's diff ends. */
@@ -44,11 +52,11 @@ export class PlanChoice implements vscode.TreeDataProvider<PlanNode>, vscode.Dis
   private readonly entries: PlanEntry[];
   private readonly ticked: Set<string>;
 
-  /** `now`: paths that exist, and what shows them; a write to any other adds a file. `scope`: what was asked for, beside the files, too. */
+  /** `scope`: what was asked for, beside the files, too. */
   constructor(
     private readonly target: Target,
     plan: RestorePlan,
-    private readonly now: ReadonlyMap<string, vscode.Uri>,
+    private readonly now: FilesNow,
     private readonly scope: readonly RestoreScope[],
   ) {
     this.entries = plan.entries.filter((entry) => entry.action !== 'skip');
@@ -127,13 +135,7 @@ export class PlanChoice implements vscode.TreeDataProvider<PlanNode>, vscode.Dis
     item.id = entry.path;
     item.label = basename(entry.path);
     item.checkboxState = checkbox(this.ticked.has(entry.path));
-    const reason = entry.reason === 'yours' ? undefined : entry.reason;
-    item.description = [
-      entry.yours === true ? 'your edit' : entry.unsure === true ? 'maybe your edit' : '',
-      reason ?? '',
-    ]
-      .filter((word) => word !== '')
-      .join(' · ');
+    item.description = noteOf(entry);
     const will = { deleted: 'will be deleted', added: 'will come back' }[status as string] ?? 'will be written';
     const yours =
       entry.yours === true
@@ -141,8 +143,11 @@ export class PlanChoice implements vscode.TreeDataProvider<PlanNode>, vscode.Dis
         : entry.unsure === true
           ? '\nIt changed while an agent was at work on other files: the change may be yours.'
           : '';
-    item.tooltip = `${entry.path} ${acts(entry) ? will : 'is left as it is unless ticked'}${yours}`;
-    item.accessibilityInformation = { label: `${basename(entry.path)} in ${dirname(entry.path)}, ${will}` };
+    const fate = acts(entry) ? will : `is left as it is; ticked, it ${will}`;
+    item.tooltip = `${entry.path} ${fate}${yours}`;
+    // VS Code says itself whether it is ticked.
+    const heard = [entry.path, fate, item.description].filter((words) => words !== '');
+    item.accessibilityInformation = { label: heard.join(', ') };
     const [left, right] = this.sides(entry);
     item.command = {
       command: 'vscode.diff',
@@ -176,8 +181,9 @@ export class PlanChoice implements vscode.TreeDataProvider<PlanNode>, vscode.Dis
   }
 
   private statusOf(entry: PlanEntry): ChangeStatus {
-    if (entry.action === 'delete') return 'deleted';
-    return this.now.has(entry.path) ? 'modified' : 'added';
+    const goes = entry.action === 'delete' || (entry.action === 'keep' && this.now.made.has(entry.path));
+    if (goes) return 'deleted';
+    return this.now.shown.has(entry.path) ? 'modified' : 'added';
   }
 
   private sides(entry: PlanEntry): [now: vscode.Uri | undefined, after: vscode.Uri | undefined] {
@@ -185,11 +191,18 @@ export class PlanChoice implements vscode.TreeDataProvider<PlanNode>, vscode.Dis
     const file = root.toUri(entry.path);
     const status = this.statusOf(entry);
     return [
-      status === 'added' ? undefined : (this.now.get(entry.path) ?? file),
+      status === 'added' ? undefined : (this.now.shown.get(entry.path) ?? file),
       status === 'deleted' ? undefined : snapshotUri(checkpoint.id, file),
     ];
   }
 }
+
+/** What one should know of it before ticking. */
+export const noteOf = ({ yours, unsure, reason = '' }: PlanEntry): string => {
+  const flag = yours === true ? 'your edit' : unsure === true ? 'maybe your edit' : '';
+  const why = reason === 'yours' ? '' : reasonInWords(reason);
+  return [flag, why].filter((words) => words !== '').join(' · ');
+};
 
 const checkbox = (on: boolean): vscode.TreeItemCheckboxState =>
   on ? vscode.TreeItemCheckboxState.Checked : vscode.TreeItemCheckboxState.Unchecked;

@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 import type { RestorePlan, RestoreScope } from '../core/model';
 import type { Target } from './diff';
 import { commands, contextKeys, views } from './ids';
-import { PlanChoice } from './plan-choice';
+import { PlanChoice, type FilesNow } from './plan-choice';
 import type { FileChooser } from './restore-flow';
 import { workingSide } from './working-side';
 
@@ -26,7 +26,7 @@ export class PlanView implements FileChooser, vscode.Disposable {
 
   async choose(target: Target, plan: RestorePlan, scope: readonly RestoreScope[]): Promise<string[] | undefined> {
     await this.cancel();
-    const choice = new PlanChoice(target, plan, await sidesNow(target, plan), scope);
+    const choice = new PlanChoice(target, plan, await filesNow(target, plan), scope);
     const chosen = new Promise<string[] | undefined>((done) => (this.open = { choice, done }));
     await vscode.commands.executeCommand('setContext', contextKeys.planning, true);
     await vscode.commands.executeCommand(`${views.plan}.focus`);
@@ -54,14 +54,15 @@ export class PlanView implements FileChooser, vscode.Disposable {
   }
 }
 
-const sidesNow = async ({ root, checkpoint }: Target, plan: RestorePlan): Promise<Map<string, vscode.Uri>> => {
+export const filesNow = async ({ root, checkpoint }: Target, plan: RestorePlan): Promise<FilesNow> => {
   const { changes } = await root.api.diff(checkpoint.id);
   // Seen from the checkpoint, what is "deleted" now does not exist now.
   const gone = new Set(
     changes.flatMap((change) => (change.status === 'deleted' ? [change.path] : (change.from ?? []))),
   );
+  const made = changes.filter(({ status }) => status === 'added' || status === 'renamed').map(({ path }) => path);
   const paths = plan.entries.map((entry) => entry.path).filter((path) => !gone.has(path));
-  return new Map(
+  const shown = new Map(
     await Promise.all(
       paths.map(async (path): Promise<[string, vscode.Uri]> => {
         const file = root.toUri(path);
@@ -69,4 +70,5 @@ const sidesNow = async ({ root, checkpoint }: Target, plan: RestorePlan): Promis
       }),
     ),
   );
+  return { shown, made: new Set(made) };
 };

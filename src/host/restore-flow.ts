@@ -37,6 +37,9 @@ const forkButton = 'Fork Session';
 const keepMineButton = 'Restore, Keep My Edits';
 const chooseButton = 'Choose…';
 
+const looking = (work: () => Promise<RestorePlan>): Promise<RestorePlan> =>
+  withPatience('Looking at what would change', work);
+
 /** From "restore this" to one honest message about what was done. */
 export class RestoreFlow {
   constructor(
@@ -78,7 +81,7 @@ export class RestoreFlow {
     requireTrust();
     const { root, checkpoint } = target;
     const options: PlanOptions = { scope: ['files'], paths };
-    const plan = await root.api.plan(checkpoint.id, options);
+    const plan = await looking(() => root.api.plan(checkpoint.id, options));
     if (isEmptyPlan(plan)) {
       await this.nothingToDo(target, plan, paths);
       return false;
@@ -161,7 +164,7 @@ export class RestoreFlow {
 
   /** Undo and its like need no dialog of their own, but unsaved editors are asked about all the same. */
   private async settle(root: Root, look: () => Promise<RestorePlan>): Promise<RestoreOptions | undefined> {
-    const plan = await withPatience('Looking at what would change', look);
+    const plan = await looking(look);
     return unsaved(root, { options: {}, scope: plan.scope, touched: touchedBy(plan) });
   }
 
@@ -170,7 +173,7 @@ export class RestoreFlow {
     const { root, checkpoint } = target;
     let options = first;
     for (;;) {
-      const plan = await withPatience('Looking at what would change', () => root.api.plan(checkpoint.id, options));
+      const plan = await looking(() => root.api.plan(checkpoint.id, options));
       const { yours, unsure, write, delete: deleted, keep } = countPlan(plan);
       const mine = yours + unsure;
       const empty = isEmptyPlan(plan);
@@ -207,7 +210,7 @@ export class RestoreFlow {
         options = { scope };
         continue;
       }
-      const all = await root.api.plan(checkpoint.id, { scope: ['files'], paths: first.paths });
+      const all = await looking(() => root.api.plan(checkpoint.id, { scope: ['files'], paths: first.paths }));
       if (all.entries.every(({ action }) => action === 'skip')) {
         // Nothing to tick: an empty list would be a riddle. Empty folders come and go as they are.
         const others = all.folders ? scope : withoutFiles(scope);

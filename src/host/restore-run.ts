@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 import type { Agreed } from '../core/agreed';
 import type { RestoreOptions } from '../core/api';
 import { CheckpointsError } from '../core/errors';
-import type { Checkpoint, CheckpointId, PathReason, RestoreResult } from '../core/model';
+import type { Checkpoint, CheckpointId, RestoreResult } from '../core/model';
 import { shorten } from '../core/text';
 import { forkTitle } from '../core/titles';
 import { compareWithWorking } from './diff';
@@ -11,7 +11,7 @@ import { firstLine, plural } from './labels';
 import { showError } from './notifications';
 import type { ShowPage } from './pages';
 import { withCancel, withPatience } from './progress';
-import { resultText, stillWorking, type Done } from './restore-text';
+import { resultPage, resultText, stillWorking, type Done } from './restore-text';
 import type { Root } from './root';
 import { listed } from './unsaved';
 
@@ -178,7 +178,7 @@ const report = async ({ root, done, target }: RestoreJob, result: RestoreResult,
     : vscode.window.showInformationMessage(text, ...buttons));
   if (answer === again) await vscode.commands.executeCommand(done === 'Undone' ? commands.redo : commands.undo, root);
   if (answer === 'Show Changes' && result.undo !== null) await showChanges(root, result.undo);
-  if (answer === 'Show Details') await show('Restore Details', details(result));
+  if (answer === 'Show Details') await show('Restore Details', resultPage(result));
   if (answer === 'Open Session' && result.session !== null)
     await root.sessions.open(result.session.id, target === undefined ? result.session.id : forkTitle(target));
   if (answer === 'Copy Prompt' && prompt !== undefined) await vscode.env.clipboard.writeText(prompt);
@@ -197,16 +197,4 @@ export const showChanges = async (root: Root, safety: CheckpointId): Promise<voi
   const checkpoint = await root.api.resolve(safety);
   if (!(await compareWithWorking({ root, checkpoint })))
     vscode.window.showInformationMessage('The files are the same as before the restore again.');
-};
-
-const details = (result: RestoreResult): string => {
-  const section = (title: string, paths: readonly PathReason[]): string[] =>
-    paths.length === 0 ? [] : [`## ${title}`, '', ...paths.map(({ path, reason }) => `- ${path}: ${reason}`), ''];
-  return [
-    '# What the restore left as it was',
-    '',
-    ...section('Conflicts', result.conflicts ?? []),
-    ...section('Skipped', result.skipped),
-    ...section('Kept', result.kept),
-  ].join('\n');
 };

@@ -1,5 +1,6 @@
-import type { RestorePlan, RestoreResult, RestoreScope } from '../core/model';
+import type { PathReason, RestorePlan, RestoreResult, RestoreScope } from '../core/model';
 import type { RecoveryReport } from '../core/ports';
+import { reasonInWords } from '../protocol/reason-words';
 import { number, plural, withoutLinks } from './labels';
 
 /** The sentences of the restore dialog: plain functions, so that every case can be read in a test. */
@@ -39,12 +40,7 @@ export const deletesAny = (plan: RestorePlan): boolean => plan.entries.some(({ a
 const left = (plan: RestorePlan): string[] =>
   plan.entries
     .filter(({ action }) => action === 'keep' || action === 'skip')
-    .map(({ path, reason = '' }) => `${path} (${reasonWords[reason] ?? reason})`);
-
-const reasonWords: Record<string, string> = {
-  uncertain: 'not known as it was then',
-  'too-large': 'too large',
-};
+    .map(({ path, reason = '' }) => `${path} (${reasonInWords(reason)})`);
 
 const some = (names: readonly string[], limit: number): string[] =>
   names.length > limit ? [...names.slice(0, limit), `and ${names.length - limit} more`] : [...names];
@@ -146,6 +142,21 @@ const silentText = 'OpenCode runs, but did not answer: whether an agent is at wo
 
 const todosText = (lost: number): string =>
   `${lost === 1 ? 'Its todo' : `Its ${lost} todos`} could not be carried over: OpenCode 1 writes todos only through its own program, on the data of the server. Is it on the PATH, or named in the setting opencode.path?`;
+
+/** A page for whoever wants to know which paths, and why. */
+export const resultPage = ({ conflicts = [], skipped, kept }: RestoreResult): string => {
+  const section = (title: string, paths: readonly PathReason[]): string[] =>
+    paths.length === 0
+      ? []
+      : [`## ${title}`, '', ...paths.map(({ path, reason }) => `- ${path}: ${reasonInWords(reason)}`), ''];
+  return [
+    '# What the restore left as it was',
+    '',
+    ...section('Conflicts', conflicts),
+    ...section('Skipped', skipped),
+    ...section('Kept', kept),
+  ].join('\n');
+};
 
 /** What became of a restore whose process had died in the middle. */
 export const recoveredText = ({ outcome, restored, deleted, kept }: RecoveryReport): string => {

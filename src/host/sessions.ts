@@ -10,6 +10,8 @@ export class Sessions {
   private made: { settings: string; connector: Promise<Connector> } | undefined;
   /** Of settings that were changed since: an agent may be at work in a server that one of them started. */
   private readonly former: Array<Promise<Connector>> = [];
+  /** By what runs in them. */
+  private readonly terminals = new Map<string, vscode.Terminal>();
   private readonly connected = new vscode.EventEmitter<void>();
   /** A session was asked for: a server runs now, found or started. */
   readonly onDidConnect = this.connected.event;
@@ -78,9 +80,16 @@ export class Sessions {
     return `OpenCode ${version} (${generation === 'v1' ? 'generation 1' : 'generation 2'}) at ${url}, ${own}`;
   }
 
-  /** Shows a session in a terminal of the window. */
+  /** Shows a session in a terminal of the window: in the one that has it, where there is one. */
   async open(session: string, title: string): Promise<vscode.Terminal> {
     const { path, args, env } = await (await this.connect()).terminal(session, this.root);
+    const key = JSON.stringify([path, args, env]);
+    const open = this.terminals.get(key);
+    // One that ended or was closed is not among them.
+    if (open !== undefined && vscode.window.terminals.includes(open)) {
+      open.show(true);
+      return open;
+    }
     const terminal = vscode.window.createTerminal({
       name: `OpenCode: ${title}`,
       shellPath: path,
@@ -91,6 +100,7 @@ export class Sessions {
       // The address and the password of the server are of this run only.
       isTransient: true,
     });
+    this.terminals.set(key, terminal);
     terminal.show(true);
     return terminal;
   }

@@ -5,7 +5,7 @@ import { automaticOff } from './automatic';
 import type { Backup } from './backup';
 import { isTrouble, statusLine } from './backup-text';
 import { commands, section, settings, views } from './ids';
-import { counts, countsInWords, firstLine, withoutIcons } from './labels';
+import { countsInWords, firstLine, withoutIcons } from './labels';
 import { explain } from './notifications';
 import { appendPlain } from './plain-text';
 import { relativeTime, shortAge } from './relative-time';
@@ -14,6 +14,8 @@ import type { Workspaces } from './workspaces';
 
 /** The newest ones may have come from another machine; among so many one of this machine is enough. */
 const fetchedTogether = 20;
+
+const ago = (iso: string): string => relativeTime(iso, Date.now(), vscode.env.language);
 
 /** The age of the last checkpoint, a spinner while something runs, a warning with its reason. Hidden before the first one. */
 export class StatusBar implements vscode.Disposable {
@@ -90,7 +92,6 @@ export class StatusBar implements vscode.Disposable {
       this.item.text = '$(warning) Checkpoints';
       this.item.tooltip = explain(failure);
       this.item.backgroundColor = new vscode.ThemeColor('statusBarItem.warningBackground');
-      this.item.command = commands.showLog;
     } else if (newest === undefined && this.lost.length > 0) {
       this.item.text = '$(warning) Checkpoints';
       this.item.tooltip = `${[...this.lost, ...missing].join('\n')}\nRun the doctor: it brings back what can be brought back.`;
@@ -99,16 +100,17 @@ export class StatusBar implements vscode.Disposable {
       this.item.text = '$(warning) Checkpoints';
       this.item.tooltip = missing.join('\n');
     } else if (newest !== undefined) {
-      const partial = newest.files.partial.length > 0;
+      const partial = newest.files.partial.length > 0 ? ['Not whole: some files could not be read.'] : [];
       const { status } = this.backup;
       const unsaved = status !== null && isTrouble(status);
-      const warn = partial || unsaved || missing.length > 0 || this.lost.length > 0;
+      const trouble = [...partial, ...missing, ...this.lost];
+      const warn = unsaved || trouble.length > 0;
       this.item.text = `$(${warn ? 'warning' : 'history'}) ${shortAge(newest.createdAt, Date.now())}`;
       const tooltip = new vscode.MarkdownString('', true);
       appendPlain(tooltip.appendMarkdown('**Last checkpoint:** '), firstLine(newest.title));
-      const when = relativeTime(newest.createdAt, Date.now(), vscode.env.language);
+      const when = ago(newest.createdAt);
       appendPlain(tooltip, `\n${when}, ${countsInWords(newest.files)}`);
-      if (partial) appendPlain(tooltip, '\nNot whole: some files could not be read.');
+      for (const text of partial) appendPlain(tooltip, `\n${text}`);
       // Whoever has forgotten it relies on points that do not come.
       if (automaticOff(this.workspaces.current)) addOff(tooltip);
       for (const text of [...missing, ...this.lost]) appendPlain(tooltip, `\n${text}`);
@@ -116,9 +118,10 @@ export class StatusBar implements vscode.Disposable {
       if (this.lost.length > 0) this.addDoctor(tooltip);
       this.item.tooltip = tooltip;
       if (unsaved) this.item.command = commands.showBackupStatus;
-      this.item.accessibilityInformation = {
-        label: `Last checkpoint ${relativeTime(newest.createdAt, Date.now(), vscode.env.language)} ${counts(newest.files)}`,
-      };
+      // Who cannot see the sign of a warning hears what it is about.
+      const backup = unsaved ? (statusLine(status, ago) ?? '') : '';
+      const heard = [`Last checkpoint ${when}, ${countsInWords(newest.files)}.`, ...trouble, backup];
+      this.item.accessibilityInformation = { label: heard.filter((words) => words !== '').join(' ') };
     } else {
       this.item.hide();
       return;
@@ -133,7 +136,7 @@ export class StatusBar implements vscode.Disposable {
 
   private addBackup(tooltip: vscode.MarkdownString): void {
     const { status } = this.backup;
-    const line = status && statusLine(status, (iso) => relativeTime(iso, Date.now(), vscode.env.language));
+    const line = status && statusLine(status, ago);
     if (status === null || line === null) return;
     appendPlain(tooltip.appendMarkdown(`\n\n$(${isTrouble(status) ? 'warning' : 'cloud-upload'}) `), line);
     tooltip.appendMarkdown(` [Show](command:${commands.showBackupStatus})`);

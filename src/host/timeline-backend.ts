@@ -107,6 +107,10 @@ export class HostTimeline implements TimelineBackend {
     switch (action.type) {
       case 'restore': {
         const { type: _type, id, ...options } = action;
+        const { paths, scope = [] } = options;
+        // Files by name mean the same here as everywhere else.
+        if (paths !== undefined && scope.every((facet) => facet === 'files'))
+          return services.flow.restorePaths(await at(id), paths);
         return services.flow.restore(await at(id), options);
       }
       case 'fork':

@@ -2,6 +2,7 @@ import * as vscode from 'vscode';
 import { hasFiles } from '../core/files-facet';
 import type { Checkpoint } from '../core/model';
 import type { TurnEnd } from '../core/turn-ends';
+import { reasonInWords } from '../protocol/reason-words';
 import { commands } from './ids';
 import {
   behind,
@@ -279,7 +280,7 @@ const tooltip = (checkpoint: Checkpoint, whole?: TurnGroup | TurnEnd): vscode.Ma
       `${plural(restore.restored, 'file')} written, ${restore.deleted} deleted by the ${restore.operation} that followed`,
     );
   if (origin !== null) line('cloud-download', `From ${origin.user} on ${origin.machine}`);
-  const reasons = new Set(files.skipped.map(({ reason }) => (reason === 'too-large' ? 'too large' : reason)));
+  const reasons = new Set(files.skipped.map(({ reason }) => reasonInWords(reason)));
   if (reasons.size > 0) line('info', `${plural(files.skipped.length, 'file')} left out: ${[...reasons].join(', ')}`);
   if (files.partial.length > 0) line('warning', `${plural(files.partial.length, 'path')} could not be read`);
   text.appendMarkdown('\n\n').appendMarkdown(`\`${checkpoint.id}\``);

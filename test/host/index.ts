@@ -11,6 +11,7 @@ export async function run(): Promise<void> {
   await import('./tree.test');
   await import('./restore.test');
   await import('./restore-meanwhile.test');
+  await import('./plan.test');
   await import('./edit.test');
   await import('./lines.test');
   await import('./settings.test');

@@ -194,6 +194,38 @@ describe('restoring lines', () => {
       assert.deepEqual(readFileSync(uri('lines.txt').fsPath), encode(text(changed)));
     });
 
+  it('not of a file that is shown in another encoding than its own: it would be damaged, and the whole file is offered', async () => {
+    const latin1 = (lines: string[]): Buffer => Buffer.from(text(lines), 'latin1');
+    const umlauts = original.with(4, 'f\u00fcnf').with(9, 'zw\u00f6lf');
+    write('lines.txt', latin1(umlauts));
+    point = await withStore((api) => api.create());
+    write('lines.txt', latin1(umlauts.with(4, 'changed five')));
+    const editor = await openDiff();
+    await eventually(
+      () => editor.document.getText(),
+      (now) => now.includes('\ufffd') && now.includes('changed five'),
+      'not read again',
+    );
+    editor.selection = new vscode.Selection(4, 0, 4, 1);
+    const asked = await answering(['Restore This File'], () => run(commands.restoreSelectedLines));
+    assert.match(asked[0]?.message ?? '', /not in the encoding/);
+    assert.equal(editor.document.isDirty, false);
+    assert.deepEqual(readFileSync(uri('lines.txt').fsPath), latin1(umlauts));
+    // The sign that stands for what could not be read may also be meant.
+    write('lines.txt', text(original.with(4, 'a \ufffd')));
+    point = await withStore((api) => api.create());
+    write('lines.txt', text(original.with(4, 'changed again')));
+    const second = await openDiff();
+    await eventually(
+      () => fifth(second.document),
+      (line) => line === 'changed again',
+      'not read again',
+    );
+    second.selection = new vscode.Selection(4, 0, 4, 1);
+    assert.equal(await run(commands.restoreSelectedLines), 1);
+    assert.equal(fifth(second.document), 'a \ufffd');
+  });
+
   it('at the end of the file, with its last line end', async () => {
     write('lines.txt', original.slice(0, 19).join('\n'));
     await run(commands.showInGutter, point.id);

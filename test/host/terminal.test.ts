@@ -42,7 +42,27 @@ describe("The official extension's terminal", () => {
       assert.equal(gateway?.generation, 'v1');
       assert.equal((await sessions.gateway()).url, gateway?.url);
       assert.match((await sessions.description()) ?? '', new RegExp(`127\\.0\\.0\\.1:${port}, found running$`));
+      process.env['OPENCODE_BIN'] = required('HOST_OPENCODE');
+      const created = await fetch(`${gateway?.url}/session?directory=${encodeURIComponent(project)}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ title: 'Once' }),
+      });
+      const { id } = (await created.json()) as { id: string };
+      const shown = await sessions.open(id, 'Once');
+      assert.equal(await sessions.open(id, 'Once'), shown);
+      const closed = eventually(
+        () => vscode.window.terminals.includes(shown),
+        (open) => !open,
+        'not closed',
+      );
+      shown.dispose();
+      await closed;
+      const again = await sessions.open(id, 'Once');
+      assert.notEqual(again, shown);
+      again.dispose();
     } finally {
+      delete process.env['OPENCODE_BIN'];
       // The terminal's programs end with it.
       terminal.dispose();
       await sessions.close();

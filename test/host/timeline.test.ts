@@ -1,17 +1,20 @@
 import * as assert from 'node:assert/strict';
 import * as vscode from 'vscode';
 import { ServerWatch } from '../../src/host/server-watch';
+import { RestoreFlow } from '../../src/host/restore-flow';
 import { HostTimeline } from '../../src/host/timeline-backend';
 import type { Services } from '../../src/host/services';
 import { SessionStates } from '../../src/host/session-states';
 import { Workspaces } from '../../src/host/workspaces';
 import {
   activate,
+  answering,
   closeEditors,
   eventually,
   opener,
   pluginOf,
   project,
+  read,
   remove,
   second,
   showFile,
@@ -35,7 +38,9 @@ describe('timeline backend', () => {
     watch = new ServerWatch(workspaces, plugin, log);
     states = new SessionStates(workspaces, log);
     const treeView = { visible: false } as Services['treeView'];
-    backend = new HostTimeline({ workspaces, plugin, watch, states, log, treeView } as Services);
+    const choose = () => Promise.reject(new Error('Nobody is to be asked for files.'));
+    const flow = new RestoreFlow({ choose, cancel: async () => undefined }, log, async () => undefined);
+    backend = new HostTimeline({ workspaces, plugin, watch, states, log, treeView, flow } as Services);
   });
   after(async () => {
     watch.dispose();
@@ -130,6 +135,21 @@ describe('timeline backend', () => {
     await withStore((api) => api.remove([made.id]), second);
     await closeEditors();
     await vscode.commands.executeCommand('notifications.clearAll');
+  });
+
+  it('restores a file by its name as the tree does: at once, and asks only before it deletes one', async () => {
+    write('timeline.txt', 'then\n');
+    const made = await withStore((api) => api.create());
+    write('timeline.txt', 'now\n');
+    write('made-since.txt', 'x\n');
+    const restore = (path: string) =>
+      backend.act(project, { type: 'restore', id: made.id, scope: ['files'], paths: [path] });
+    const [told] = await answering([], () => restore('timeline.txt'));
+    assert.deepEqual([told?.kind, told?.message], ['information', 'Restored: 1 file written.']);
+    assert.equal(read('timeline.txt'), 'then\n');
+    const [asked] = await answering([undefined], () => restore('made-since.txt'));
+    assert.match(asked?.message ?? '', /^Restore made-since\.txt as it was at/);
+    remove('made-since.txt');
   });
 
   it('fails an action that cannot be done, instead of calling it cancelled', async () => {

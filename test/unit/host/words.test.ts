@@ -21,6 +21,7 @@ import {
   isEmptyPlan,
   nothingText,
   planText,
+  resultPage,
   resultText,
   stillWorking,
   tickedText,
@@ -100,6 +101,8 @@ describe('words for checkpoints', () => {
   it('shortens titles to one line', () => {
     expect(shortTitle(record('x', { title: 'one\ntwo' }))).toBe('one');
     expect(shortTitle(record('x', { title: 'a'.repeat(50) }), 10)).toBe(`${'a'.repeat(9)}…`);
+    // Never half of a sign.
+    expect(shortTitle(record('x', { title: `a${'😀'.repeat(50)}` }), 10)).toBe(`a${'😀'.repeat(8)}…`);
   });
 });
 
@@ -259,6 +262,28 @@ describe('the result of a restore', () => {
     session: null,
     undo: 'x',
     ...more,
+  });
+
+  it('tells on its page why a path was left as it was, in words', () => {
+    const page = resultPage({
+      ...result({}),
+      kept: [
+        { path: 'a', reason: 'uncertain' },
+        { path: 'b', reason: 'yours' },
+        { path: 'c', reason: 'maybe yours' },
+      ],
+      skipped: [
+        { path: 'd', reason: 'left out when the checkpoint was made (too-large)' },
+        { path: 'e', reason: 'excluded' },
+      ],
+    });
+    expect(page.split('\n').filter((line) => line.startsWith('- '))).toEqual([
+      '- d: left out when the checkpoint was made (too large)',
+      '- e: excluded',
+      '- a: not known as it was then',
+      '- b: with your changes',
+      '- c: maybe with your changes',
+    ]);
   });
 
   it('is never a bare success', () => {

@@ -1,5 +1,6 @@
 import { html, nothing, type TemplateResult } from 'lit';
 import type { Checkpoint, PathReason } from '../../../src/core/model';
+import { reasonInWords } from '../../../src/protocol/reason-words';
 import type { TimelineAction, TimelineDetails } from '../../../src/protocol/timeline';
 import { count, money, plural, short, statusLabel } from '../model/texts';
 
@@ -103,7 +104,7 @@ export function warnings({ files, origin }: Checkpoint): TemplateResult {
       : html`<details class="warning">
           <summary><span class="codicon codicon-${icon}" aria-hidden="true"></span>${title}</summary>
           <ul class="paths">
-            ${paths.slice(0, 50).map(({ path, reason }) => html`<li>${path} <span class="muted">${reason}</span></li>`)}
+            ${paths.slice(0, 50).map(({ path, reason }) => html`<li>${path} <span class="muted">${reasonInWords(reason)}</span></li>`)}
           </ul>
         </details>`;
   return html`${list(`${plural(files.partial.length, 'path')} could not be read`, files.partial, 'warning')}
