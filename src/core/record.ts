@@ -1,6 +1,6 @@
 import type { CreateOptions } from './api';
 import { names } from './attribution';
-import type { Call, Checkpoint, FilesFacet, RestoreRecord, Trigger } from './model';
+import type { Call, Checkpoint, FilesFacet, PathReason, RestoreRecord, Trigger } from './model';
 import type { CaptureFacts } from './ports';
 import { clampCharacters } from './text';
 import { titleOf } from './titles';
@@ -60,13 +60,19 @@ function filesFacet(facts: CaptureFacts): FilesFacet {
     commit: '',
     lane: facts.lane,
     ...facts.changes,
-    skipped: facts.skipped.slice(0, reasonsKept),
+    skipped: mostTelling(facts.skipped).slice(0, reasonsKept),
     partial: facts.partial,
     emptyDirs: facts.emptyDirs,
     ...(facts.exclude.length > 0 ? { exclude: facts.exclude } : {}),
     ...(facts.uncertain.length > 0 ? { uncertain: facts.uncertain.slice(0, uncertainKept) } : {}),
     ...(calls.length > 0 ? { calls } : {}),
   };
+}
+
+/** What the settings leave out they name themselves; of the rest only the record tells, and a restore asks it what it must not delete. */
+function mostTelling(skipped: readonly PathReason[]): PathReason[] {
+  const bySettings = ({ reason }: PathReason): boolean => reason === 'excluded';
+  return [...skipped.filter((one) => !bySettings(one)), ...skipped.filter(bySettings)];
 }
 
 /** Who made the changes, or may have: later that tells the turns apart that were under way at the same time. */

@@ -1,4 +1,4 @@
-import { lstatSync } from 'node:fs';
+import { existsSync, lstatSync } from 'node:fs';
 import { CheckpointsError } from '../core/errors';
 import type { LostCheckpoints } from '../core/api';
 import type { Config } from '../core/config';
@@ -150,7 +150,7 @@ export class GitStore implements SnapshotStore {
     let snapshot: Snapshot | null = null;
     for (let attempt = 0; attempt < 40; attempt++) {
       const base = await this.base.read();
-      const fast = named !== null && base !== null;
+      const fast = named !== null && base !== null && !existsSync(this.layout.journal); // what a dead restore changed the base does not know
       if (snapshot && isOvertaken(snapshot, base)) snapshot = null;
       if (!fast && snapshot === null) await this.settled(request.exclusive === true);
       if (fast) snapshot = await this.snapshots.paths(base, named, this.config(), writer);

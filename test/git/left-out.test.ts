@@ -55,6 +55,20 @@ describe('what was out when the checkpoint was made is not deleted by a restore'
       expect(content(box, 'data/9')).toBe('9');
     });
 
+  it('a file that was too large, however many others the settings left out', async () => {
+    const box = sandbox();
+    for (let i = 0; i < 510; i++) box.write(`${i}.key`, 'secret');
+    box.write('model.bin', Buffer.alloc(2 << 20));
+    const workspace = await box.open({ env: small });
+    const { files } = await workspace.create({ name: 'then' });
+    expect(files.skipped).toContainEqual({ path: 'model.bin', reason: 'too-large', size: 2 << 20 });
+    await workspace.close();
+    const later = await box.open();
+    await later.create();
+    expect((await later.restore('then')).deleted).toEqual([]);
+    expect(existsSync(join(box.root, 'model.bin'))).toBe(true);
+  });
+
   it('by ignore files of any folder, odd names, patterns that take some back, and empty folders', async () => {
     const box = sandbox();
     box.write('.gitignore', '*.log\n!keep.log\nlogs/\n');

@@ -72,6 +72,12 @@ describe('a restore that died while other windows are open', () => {
     expect((await open.create()).files).toMatchObject({ added: 0, modified: 0, deleted: 0, paths: [] });
   });
 
+  it('is no secret to the point before a tool call', async () => {
+    const { box, open } = await halfRestored();
+    const { id } = await tool(open, 'other.txt');
+    for (let i = 0; i < 8; i++) expect([i, await text(open, id, `f${i}.txt`)]).toEqual([i, box.read(`f${i}.txt`)]);
+  });
+
   it('names what was edited since for the fast lane, too', async () => {
     const { box, open } = await halfRestored();
     await open.create({ name: 'half' });
