@@ -9,6 +9,8 @@ export const secretPatterns: readonly string[] = [
   '*.key',
   'id_rsa*',
   'id_ed25519*',
+  'id_ecdsa*',
+  'id_dsa*',
   '*.p12',
   '*.pfx',
   '.netrc',

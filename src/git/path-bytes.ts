@@ -23,38 +23,34 @@ export function isAscii(path: string): boolean {
   return !nonAscii.test(path);
 }
 
-/** Walks sequence by sequence: valid ones decode, any other byte is escaped alone. What is ASCII goes at once: a patch is long. */
+/** Valid sequences decode, any other byte is escaped alone. A patch is long: what is valid goes at once. */
 function decodeMixed(bytes: Uint8Array): string {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   let out = '';
+  let from = 0;
   for (let i = 0; i < bytes.length;) {
-    let end = i;
-    while (end < bytes.length && bytes[end]! < 0x80) end += 1;
-    if (end > i) {
-      out += Buffer.from(bytes.buffer, bytes.byteOffset + i, end - i).toString('latin1');
-      i = end;
-      continue;
+    const length = sequenceAt(bytes, i);
+    if (length === 0) {
+      out += buffer.toString('utf8', from, i) + String.fromCharCode(0xdc00 + bytes[i]!);
+      from = i + 1;
     }
-    const first = bytes[i]!;
-    const length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : first >= 0xc0 ? 2 : 0;
-    const part = length > 0 ? tryDecode(bytes.subarray(i, i + length), length) : null;
-    if (part === null) {
-      out += String.fromCharCode(0xdc00 + first);
-      i += 1;
-    } else {
-      out += part;
-      i += length;
-    }
+    i += length || 1;
   }
-  return out;
+  return out + buffer.toString('utf8', from);
 }
 
-function tryDecode(bytes: Uint8Array, length: number): string | null {
-  if (bytes.length < length) return null;
-  try {
-    return strict.decode(bytes);
-  } catch {
-    return null;
-  }
+/** How many bytes the character here has; 0 where there is none. */
+function sequenceAt(bytes: Uint8Array, at: number): number {
+  const first = bytes[at]!;
+  if (first < 0x80) return 1;
+  if (first < 0xc2 || first > 0xf4) return 0;
+  const length = first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+  // Overlong forms, surrogates, and what is beyond Unicode differ from the rest in the second byte.
+  const low = first === 0xe0 ? 0xa0 : first === 0xf0 ? 0x90 : 0x80;
+  const high = first === 0xed ? 0x9f : first === 0xf4 ? 0x8f : 0xbf;
+  if (!(bytes[at + 1]! >= low && bytes[at + 1]! <= high)) return 0;
+  for (let i = at + 2; i < at + length; i++) if (!(bytes[i]! >= 0x80 && bytes[i]! <= 0xbf)) return 0;
+  return length;
 }
 
 export function encodePath(path: string): Buffer {

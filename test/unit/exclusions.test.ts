@@ -37,6 +37,11 @@ describe('exclusions', () => {
       expect([path, exclusions.why(path)]).toEqual([path, plain.ignores(path) ? 'excluded' : null]);
   });
 
+  it.each(['id_rsa', 'id_ed25519_sk', 'id_ecdsa', 'id_ecdsa_sk.pub', 'id_dsa'])('hold a key of ssh: %s', (name) => {
+    expect(new Exclusions([]).why(`deploy/${name}`)).toBe('excluded');
+    expect(new Exclusions([`!${name}`]).why(`deploy/${name}`)).toBeNull();
+  });
+
   it('do not depend on spaces after a pattern, unless one is escaped', () => {
     const why = (pattern: string, path: string): string | null => new Exclusions([pattern]).why(path);
     expect(why('secret.txt ', 'a/secret.txt')).toBe('excluded');
