@@ -126,6 +126,11 @@ export class AutomaticPoints {
     await this.queue(captureBudget, work);
   }
 
+  /** `opencode run` ends right after its turn: what has begun by then is finished, within the budget. */
+  async settle(): Promise<void> {
+    await orAfter(this.tail, defaults.captureBudget);
+  }
+
   private queue(budget: number, work: () => Promise<void>): Promise<void> {
     const run = orAfter(this.tail, budget).then(work);
     this.tail = run.catch(() => undefined);

@@ -125,6 +125,7 @@ export function v1Hooks(input: V1Input, own: string): V1Hooks {
     },
     tool: Object.fromEntries(tools.map((tool) => [tool.name, asV1Tool(tool, http)])),
     dispose: async (): Promise<void> => {
+      await points.settle();
       await backup.close();
       await companion.close();
     },

@@ -90,6 +90,7 @@ export async function v2Setup(context: V2Context): Promise<() => Promise<void>> 
 
   return async () => {
     await events.return?.();
+    await points.settle();
     await backup.close();
     await companion.close();
   };
