@@ -45,13 +45,14 @@ export class AutomaticPoints {
   /** A prompt arrived; the agent has not begun. */
   turn(session: string, prompt: Prompt): Promise<void> {
     // A prompt may be sent to a session whose calls still run.
-    if (!this.atWork.has(session)) this.forgetCalls(session);
+    const atWork = this.atWork.has(session);
+    if (!atWork) this.forgetCalls(session);
     this.namedOutside.delete(session);
     this.atWork.add(session);
     this.prompts.set(session, turnOfPrompt(prompt));
     forgetOldest(this.prompts, 200);
     return this.within('turn', async (metadata) => {
-      const moment = await this.place(session, metadata, () => this.sessions.beginTurn(session, prompt));
+      const moment = await this.place(session, metadata, () => this.sessions.beginTurn(session, prompt, atWork));
       await this.scan({ ...moment, trigger: 'turn', metadata });
     });
   }
