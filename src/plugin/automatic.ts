@@ -45,13 +45,14 @@ export class AutomaticPoints {
   /** A prompt arrived; the agent has not begun. */
   turn(session: string, prompt: Prompt): Promise<void> {
     // A prompt may be sent to a session whose calls still run.
-    if (!this.atWork.has(session)) this.forgetCalls(session);
+    const atWork = this.atWork.has(session);
+    if (!atWork) this.forgetCalls(session);
     this.namedOutside.delete(session);
     this.atWork.add(session);
     this.prompts.set(session, turnOfPrompt(prompt));
     forgetOldest(this.prompts, 200);
     return this.within('turn', async (metadata) => {
-      const moment = await this.place(session, metadata, () => this.sessions.beginTurn(session, prompt));
+      const moment = await this.place(session, metadata, () => this.sessions.beginTurn(session, prompt, atWork));
       await this.scan({ ...moment, trigger: 'turn', metadata });
     });
   }
@@ -60,7 +61,8 @@ export class AutomaticPoints {
     const policy = callPolicy(call.tool, call.input);
     if (policy.kind === 'none') return Promise.resolve();
     const paths = policy.kind === 'paths' ? absolutePaths(policy.paths, this.companion.directory) : [];
-    const others = this.sameFile.begin(call.callId, call.session, paths);
+    const key = callKey(call.session, call.callId);
+    const others = this.sameFile.begin(key, call.session, paths);
     const capture = async (metadata: Record<string, unknown>): Promise<void> => {
       const moment = await this.place(call.session, metadata, () =>
         this.sessions.beforeCall(call.session, call.callId, call.messageId),
@@ -71,7 +73,7 @@ export class AutomaticPoints {
           await this.scan({ ...point, cause: { tool: call.tool, callId: call.callId, paths: [] } });
         } finally {
           // It runs whether the scan succeeded or not.
-          this.loose.set(call.callId, call.session);
+          this.loose.set(key, call.session);
           this.blind = true;
         }
         return;
@@ -91,9 +93,10 @@ export class AutomaticPoints {
     return this.within('tool', capture, { others, lane: policy.kind });
   }
 
-  afterCall(callId: string): void {
-    this.loose.delete(callId);
-    this.sameFile.end(callId);
+  afterCall(session: string, callId: string): void {
+    const key = callKey(session, callId);
+    this.loose.delete(key);
+    this.sameFile.end(key);
   }
 
   /** Calls that were interrupted never say that they ended. Those of other sessions, sub-agents' among them, go on. */
@@ -122,6 +125,11 @@ export class AutomaticPoints {
   async inOrder(work: () => Promise<void>): Promise<void> {
     const { captureBudget } = await this.companion.config();
     await this.queue(captureBudget, work);
+  }
+
+  /** `opencode run` ends right after its turn: what has begun by then is finished, within the budget. */
+  async settle(): Promise<void> {
+    await orAfter(this.tail, defaults.captureBudget);
   }
 
   private queue(budget: number, work: () => Promise<void>): Promise<void> {
@@ -195,6 +203,9 @@ export class AutomaticPoints {
     }
   }
 }
+
+/** Models that number their calls (`functions.bash:0`) do so in each session. */
+const callKey = (session: string, callId: string): string => `${session}/${callId}`;
 
 /** Waits for the work, but no longer than that. It goes on; who is late for its failure has to look after it. */
 export async function orAfter(work: Promise<unknown>, ms: number): Promise<'done' | 'late'> {

@@ -142,14 +142,15 @@ function originalsText(originals: readonly Original[], limit: number): string {
   const rows = originals.slice(0, limit).map(({ path, existed, size, createdAt, checkpoint, change }) => {
     const cells = [existed ? `${size ?? 0} bytes` : 'absent', createdAt, checkpoint, change?.status ?? 'same'];
     // The path whole: it is what the other tools take.
-    return `| ${oneLine(path)} | ${cells.join(' | ')} |`;
+    return `| ${inCell(path)} | ${cells.join(' | ')} |`;
   });
   const head = '| File | Size | Saved | Checkpoint | Since |\n|---|---|---|---|---|';
   const more = originals.length > limit ? `\n${originals.length - limit} more are not shown.` : '';
   return `First versions (${originals.length}):\n\n${head}\n${rows.join('\n')}${more}`;
 }
 
-const cellText = (value: string): string => shorten(oneLine(value), 80).replaceAll('|', '\\|');
+const inCell = (value: string): string => oneLine(value).replaceAll('|', '\\|');
+const cellText = (value: string): string => inCell(shorten(oneLine(value), 80));
 
 function namesText(changes: readonly Change[]): string {
   const lines = changes.slice(0, changesNamed).map(({ status, from, path, additions, deletions, binary, damaged }) => {

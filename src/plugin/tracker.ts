@@ -95,11 +95,17 @@ export class SessionTracker {
     return new Set((await this.reader.messages(session)).map(({ id }) => id));
   }
 
-  /** All before the prompt. */
-  async beginTurn(session: string, prompt: Prompt): Promise<Moment> {
+  /** All before the prompt. `atWork`: the last answer is being written, unless the session rests: then it died with its server, and stays. */
+  async beginTurn(session: string, prompt: Prompt, atWork: boolean): Promise<Moment> {
     const known = await this.read(session);
-    const listed = known.messages.some(({ id }) => id === prompt.id);
-    const anchor = listed ? anchorBefore(known.info, known.messages, prompt.id) : anchorNow(known.info, known.messages);
+    const { info, messages } = known;
+    const listed = messages.some(({ id }) => id === prompt.id);
+    const last = atWork ? undefined : messages.findLast(({ role, reverted }) => role !== 'other' && !reverted);
+    const anchor = listed
+      ? anchorBefore(info, messages, prompt.id)
+      : last
+        ? anchorThrough(info, messages, last.id)
+        : anchorNow(info, messages);
     known.turn = turnBegun(known, prompt);
     return { session: anchor, turn: known.turn };
   }

@@ -100,8 +100,8 @@ export function v1Hooks(input: V1Input, own: string): V1Hooks {
       output: { args: unknown },
     ): Promise<void> =>
       points.beforeCall({ session: sessionID, tool, callId: callID, messageId: null, input: output.args }),
-    'tool.execute.after': ({ callID }: { callID: string }): Promise<void> => {
-      points.afterCall(callID);
+    'tool.execute.after': ({ sessionID, callID }: { sessionID: string; callID: string }): Promise<void> => {
+      points.afterCall(sessionID, callID);
       return Promise.resolve();
     },
     'experimental.session.compacting': async (
@@ -125,6 +125,7 @@ export function v1Hooks(input: V1Input, own: string): V1Hooks {
     },
     tool: Object.fromEntries(tools.map((tool) => [tool.name, asV1Tool(tool, http)])),
     dispose: async (): Promise<void> => {
+      await points.settle();
       await backup.close();
       await companion.close();
     },
@@ -166,7 +167,7 @@ function follow(
       if (part?.type !== 'tool' || part.callID === undefined) return;
       sessions.sawCall(part.sessionID, part.callID, part.messageID);
       // A call that failed is told here alone.
-      if (part.state?.status === 'error') points.afterCall(part.callID);
+      if (part.state?.status === 'error') points.afterCall(part.sessionID, part.callID);
       return;
     case 'message.removed':
       return sessions.forget(sessionID);

@@ -46,8 +46,8 @@ export async function v2Setup(context: V2Context): Promise<() => Promise<void>> 
   await context.tool.hook('execute.before', ({ tool, sessionID, messageID, id, input }) =>
     points.beforeCall({ session: sessionID, tool, callId: id, messageId: messageID, input }),
   );
-  await context.tool.hook('execute.after', ({ id }) => {
-    points.afterCall(id);
+  await context.tool.hook('execute.after', ({ sessionID, id }) => {
+    points.afterCall(sessionID, id);
     return Promise.resolve();
   });
   await context.session.hook('compaction', async (event) => {
@@ -90,6 +90,7 @@ export async function v2Setup(context: V2Context): Promise<() => Promise<void>> 
 
   return async () => {
     await events.return?.();
+    await points.settle();
     await backup.close();
     await companion.close();
   };

@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { until } from '../rig/opencode';
-import { shell, subagent, write } from '../rig/script';
+import { called, shell, subagent, write } from '../rig/script';
 import { generations } from './gateway-fixture';
 import { PluginRig } from './plugin-fixture';
 
@@ -42,6 +42,33 @@ describe.each(generations)('several at work on OpenCode %s', (generation) => {
     const last = points.findLast(({ cause }) => cause?.paths.includes('w.txt'));
     expect(await rig.at(last, 'w.txt')).toBe('1\n');
     expect(await rig.at(last, 'late.txt')).toBe('v1\n');
+  });
+
+  it('looks for what a running command writes though a call of another session has the same id', async () => {
+    const { server } = rig;
+    const id = `functions.${generation === 'v1' ? 'bash' : 'shell'}:0`;
+    const first = await server.createSession('Numbered calls');
+    const second = await server.createSession('Numbered calls, too');
+    await server.prompt(first, 'a slow numbered command', [
+      {
+        tools: [called(id, shell(`touch n-started; ${waitFor('n-go')}; echo v1 > n-late.txt`)), write('n.txt', '0\n')],
+      },
+      { tools: [write('n.txt', '1\n')] },
+      { tools: [write('n.txt', '2\n')] },
+      { text: 'Done.' },
+    ]);
+    await appears('n-started');
+    await server.turn(second, 'a quick numbered command', [
+      { tools: [called(id, shell('echo q > n-quick.txt'))] },
+      { text: 'Done.' },
+    ]);
+    await rig.eventually(second, (all) => all.at(-1)?.trigger === 'idle', 'the other idle point');
+    await writeFile(join(server.workspace, 'n-go'), '');
+    await server.idle(first);
+    const points = await rig.eventually(first, (all) => all.at(-1)?.trigger === 'idle', 'the idle point');
+    const before = points.filter(({ cause }) => cause?.paths.includes('n.txt'));
+    expect(await rig.at(before.at(-1), 'n.txt')).toBe('1\n');
+    expect(await rig.at(before.at(-1), 'n-late.txt')).toBe('v1\n');
   });
 
   it('looks for what a running command writes after a sub-agent beside it has ended', async () => {

@@ -93,7 +93,7 @@ describe.each(generations)("the agent's tools on OpenCode %s", (generation) => {
     await server.turn(session, 'change it twice', [
       { tools: [write('code.txt', 'first change\n')] },
       { tools: [write('code.txt', 'second change\n')] },
-      { tools: [write('made.txt', 'made here\n')] },
+      { tools: [write('ma|de.txt', 'made here\n')] },
       { text: 'Changed.' },
     ]);
     await server.prompt(session, 'take the file back', [
@@ -110,14 +110,14 @@ describe.each(generations)("the agent's tools on OpenCode %s", (generation) => {
     const [list, diff, foreign, nothing, scope, restored] = rig.answers();
     expect(list).toMatch(/^First versions \(2\):/);
     expect(list).toMatch(/\| code\.txt \| 19 bytes \| \d{4}-[^|]+ \| cp_[0-9a-z]{26} \| modified \|/);
-    expect(list).toMatch(/\| made\.txt \| absent \| .* \| added \|/);
+    expect(list).toMatch(/\| ma\\\|de\.txt \| absent \| .* \| added \|/);
     expect(diff).toContain('-before the session\n+second change\n');
     expect(foreign).toContain('nowhere.txt is not among the files that this session changed');
     expect(nothing).toContain('"from" is missing');
     expect(scope).toContain('With "path" only files come back');
     expect(restored).toMatch(/^code\.txt restored from checkpoint: /);
     expect(await file()).toBe('before the session\n');
-    expect(await readFile(join(server.workspace, 'made.txt'), 'utf8')).toBe('made here\n');
+    expect(await readFile(join(server.workspace, 'ma|de.txt'), 'utf8')).toBe('made here\n');
     expect(restored).not.toContain('New session ID');
   });
 

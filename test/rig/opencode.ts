@@ -428,7 +428,10 @@ export class OpenCode {
   /** Runs the `opencode` command line in the server's environment. */
   async cli(...args: string[]): Promise<string> {
     const options = { cwd: this.workspace, env: this.env, maxBuffer: 64 << 20 };
-    return (await run(this.binary, args, options)).stdout;
+    const running = run(this.binary, args, options);
+    // `opencode run` waits for what is piped into it.
+    running.child.stdin?.end();
+    return (await running).stdout;
   }
 }
 

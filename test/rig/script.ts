@@ -1,7 +1,12 @@
 /** What the scripted model plays: neutral steps that run unchanged on both generations of OpenCode. */
 
 /** A file-changing (or other) tool, named neutrally; `call` passes a raw tool name and arguments through. */
-export type ToolUse =
+export type ToolUse = Use & {
+  /** Some models number their calls anew in each session, or in each answer; left out, each call has an id of its own. */
+  callId?: string;
+};
+
+type Use =
   | { op: 'write'; path: string; content: string }
   | { op: 'edit'; path: string; from: string; to: string }
   | { op: 'patch'; patch: string }
@@ -37,6 +42,8 @@ export const todos = (...contents: string[]): ToolUse => ({
   todos: contents.map((content) => ({ content, status: 'pending', priority: 'medium' })),
 });
 export const call = (tool: string, args: Record<string, unknown> = {}): ToolUse => ({ op: 'call', tool, args });
+
+export const called = (callId: string, use: ToolUse): ToolUse => ({ ...use, callId });
 
 /** The tool call as the generation that offered `offered` names it. */
 export function nativeCall(

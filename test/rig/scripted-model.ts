@@ -111,7 +111,10 @@ export async function startScriptedModel(options: { port?: number } = {}): Promi
       return;
     }
     const offered = new Set(tools);
-    const calls = (step.tools ?? []).map((use) => ({ id: `call_${++callNumber}`, ...nativeCall(use, offered) }));
+    const calls = (step.tools ?? []).map((use) => ({
+      id: use.callId ?? `call_${++callNumber}`,
+      ...nativeCall(use, offered),
+    }));
     response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' });
     const send = (delta: object, finish: string | null = null, extra: object = {}): void => {
       response.write(
