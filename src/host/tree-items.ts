@@ -116,7 +116,7 @@ const sessionItem = ({ group, parent, open }: SessionNode): vscode.TreeItem => {
   const word = group.state === undefined ? '' : stateWords[group.state];
   const begun = group.count === 0;
   if (begun && group.forks.length === 0) item.collapsibleState = vscode.TreeItemCollapsibleState.None;
-  item.description = [word, begun ? 'no checkpoint yet' : '', age(group.latest)]
+  item.description = [word, begun ? 'no checkpoint yet' : '', age(group.active)]
     .filter((part) => part !== '')
     .join(' · ');
   const icon = group.id === null ? 'bookmark' : isFork ? 'repo-forked' : 'comment-discussion';

@@ -27,6 +27,8 @@ export interface SessionGroup {
   id: string | null;
   title: string | null;
   latest: string;
+  /** The same, of it and of its forks: where something was done last is what one looks for. */
+  active: string;
   /** When its newest turn began. */
   prompted: string;
   count: number;
@@ -128,6 +130,7 @@ export const groupBySession = (
       id,
       title: session?.title ?? null,
       latest,
+      active: latest,
       prompted: points.find(({ trigger }) => trigger === 'turn')?.createdAt ?? points.at(-1)?.createdAt ?? latest,
       count: points.length,
       kept: points.filter(isKept),
@@ -147,16 +150,28 @@ const nestForks = (groups: Map<string | null, SessionGroup>, parents: Map<string
       parent.forks.push(group);
     else top.push(group);
   }
-  for (const { forks } of groups.values()) forks.sort((a, b) => (a.latest < b.latest ? 1 : -1)).sort(atWorkFirst);
-  return top.sort(atWorkFirst);
+  return top.map(gathered).sort(newestFirst).sort(atWorkFirst);
 };
+
+/** What its forks do is done in it, too: one that is worked in must not lie in a session of last week. */
+const gathered = (group: SessionGroup): SessionGroup => {
+  group.forks = group.forks.map(gathered).sort(newestFirst).sort(atWorkFirst);
+  const latest = (field: 'active' | 'prompted', own: string): string =>
+    group.forks.reduce((newest, fork) => (fork[field] > newest ? fork[field] : newest), own);
+  return Object.assign(group, { active: latest('active', group.latest), prompted: latest('prompted', group.prompted) });
+};
+
+const newestFirst = (a: SessionGroup, b: SessionGroup): number =>
+  a.active === b.active ? 0 : a.active < b.active ? 1 : -1;
+
+const isAtWork = ({ state, forks }: SessionGroup): boolean => state === 'busy' || forks.some(isAtWork);
 
 /**
  * Agents that work side by side make points in turns: by their newest, their rows would change places under the mouse all the time. What they were
  * asked last stays where it is.
  */
 const atWorkFirst = (a: SessionGroup, b: SessionGroup): number => {
-  if (a.state !== 'busy' || b.state !== 'busy') return Number(b.state === 'busy') - Number(a.state === 'busy');
+  if (!isAtWork(a) || !isAtWork(b)) return Number(isAtWork(b)) - Number(isAtWork(a));
   return a.prompted === b.prompted ? 0 : a.prompted < b.prompted ? 1 : -1;
 };
 

@@ -351,6 +351,9 @@ describe('mouse', () => {
     expect(await page.locator('.file').count()).toBe(138);
     await page.locator('.file-open').first().click();
     await page.locator('.file').first().hover();
+    // One of two numbers, and half a bar, beside the buttons would be read as all there is.
+    expect(await page.locator('.file').first().locator('.file-numbers').isVisible()).toBe(false);
+    expect(await page.locator('.file').nth(1).locator('.file-numbers').isVisible()).toBe(true);
     await page.getByLabel('Restore This File: src/auth/refresh-queue.ts').click();
     await page.getByLabel('Compare with Working File: src/auth/refresh-queue.ts').click();
     const path = 'src/auth/refresh-queue.ts';

@@ -317,6 +317,31 @@ describe('calm', () => {
     expect(await card.count()).toBe(1);
   });
 
+  it('shows no card of a row that only came under the pointer, and cuts none off', async () => {
+    const title = 'x'.repeat(200);
+    const session = { id: 'ses_long', messageId: null, messageCount: 0, title, parent: null };
+    const shown = await showAfternoon();
+    const { page, backend } = shown;
+    backend.checkpoints = [...backend.checkpoints, { ...record(now - 100, 'manual', 'In a long session'), session }];
+    backend.change();
+    const row = page.locator('.row.named, .row').filter({ hasText: 'In a long session' }).first();
+    await row.hover({ position: { x: 150, y: 10 } });
+    const card = page.locator('.tooltip.placed');
+    await card.waitFor();
+    expect(await card.evaluate((element) => element.scrollWidth <= element.clientWidth)).toBe(true);
+    await page.locator('.list').focus();
+    for (const key of ['Home', 'End', 'ArrowUp']) await page.keyboard.press(key);
+    await card.waitFor({ state: 'detached' });
+    // Longer than a card takes to come.
+    await page.waitForTimeout(900);
+    expect(await card.count()).toBe(0);
+    await page
+      .locator('.row.by-turn')
+      .last()
+      .hover({ position: { x: 170, y: 12 } });
+    await card.waitFor();
+  });
+
   it('keeps the row in sight that one marks, when the comparison takes its room', async () => {
     const shown = await showAfternoon({ width: 300, height: 420, placement: 'view' });
     const { page } = shown;

@@ -174,6 +174,29 @@ describe('groupBySession', () => {
     ]);
   });
 
+  it('puts an old session first whose fork is worked in', () => {
+    const at = (day: number): Pick<Checkpoint, 'createdAt'> => ({
+      createdAt: new Date(Date.UTC(2026, 2, day)).toISOString(),
+    });
+    const forkOf = (origin: string, id: string, session: string, day: number): Checkpoint => {
+      const point = inSession(id, session, 1, { trigger: 'turn', ...at(day) });
+      if (point.session !== null) point.session.parent = origin;
+      return point;
+    };
+    const points = [
+      forkOf('fork', 'd', 'fork of the fork', 9),
+      inSession('c', 'yesterday', 1, at(8)),
+      forkOf('old', 'b', 'fork', 2),
+      inSession('a', 'old', 1, at(1)),
+    ];
+    const [first, second] = groupBySession(points);
+    expect([first?.id, first?.active, first?.latest]).toEqual(['old', at(9).createdAt, at(1).createdAt]);
+    expect([second?.id, second?.active]).toEqual(['yesterday', at(8).createdAt]);
+    // The same for the one in which an agent is at work now.
+    const [busy] = groupBySession(points.slice(1), [{ id: 'fork', state: 'busy' }]);
+    expect(busy?.id).toBe('old');
+  });
+
   it('keeps a fork whose origin has no checkpoints, and loses none in a circle', () => {
     const orphan = inSession('c', 's3');
     if (orphan.session !== null) orphan.session.parent = 'gone';

@@ -34,6 +34,7 @@ export class TimelineList extends LitElement {
   private drawn: Layout | null = null;
   /** The row whose card is shown or about to be, and where it stands. */
   private hovered: { key: string; y: number } | null = null;
+  private pointer = { x: -1, y: -1 };
   private revealed: object | null = null;
   /** Read from the DOM only when told that they changed: asking in between would make the browser lay out twice a frame. */
   private top = 0;
@@ -117,8 +118,8 @@ export class TimelineList extends LitElement {
         @click=${this.onClick}
         @dblclick=${this.onDoubleClick}
         @contextmenu=${this.onContextMenu}
-        @pointerover=${this.onHover}
-        @pointerleave=${() => this.emit({ type: 'unhover' })}
+        @pointermove=${this.onHover}
+        @pointerleave=${this.onLeave}
       >
         <div class="list-space" role="presentation">
           <div class="list-slice" role="presentation">
@@ -281,14 +282,23 @@ export class TimelineList extends LitElement {
     this.emit({ type: 'menu', key: item.key, x: event.clientX, y: event.clientY });
   };
 
+  /** Rows that move under a pointer at rest, by a key or while one scrolls, are not pointed at. */
   private readonly onHover = (event: PointerEvent): void => {
-    if (event.pointerType === 'touch') return;
+    const rests = event.clientX === this.pointer.x && event.clientY === this.pointer.y;
+    this.pointer = { x: event.clientX, y: event.clientY };
+    if (event.pointerType === 'touch' || rests) return;
     const row = event.target instanceof Element ? event.target.closest<HTMLElement>('[data-key]') : null;
     const item = this.itemOf(event);
     const onButton = event.target instanceof Element && event.target.closest('button');
-    if (!row || item?.kind !== 'point' || onButton) return this.emit({ type: 'unhover' });
+    if (!row || item?.kind !== 'point' || onButton) return this.onLeave();
+    if (item.key === this.hovered?.key) return;
     this.hovered = { key: item.key, y: this.placeOf(item.key) };
     this.emit({ type: 'hover', item, anchor: row.getBoundingClientRect(), x: event.clientX });
+  };
+
+  private readonly onLeave = (): void => {
+    this.hovered = null;
+    this.emit({ type: 'unhover' });
   };
 
   /** A card stays with its row: also when the list is scrolled to keep that one where it is. */
