@@ -2,7 +2,7 @@ import type { DiffOptions, DiffResult, ListFilter } from './api';
 import { CheckpointsError } from './errors';
 import { comparable, hasFiles, isWhole } from './files-facet';
 import { matches } from './filter';
-import type { Change, Checkpoint, CheckpointId } from './model';
+import type { Change, Checkpoint, CheckpointId, PathReason } from './model';
 import type { QueryIndex, SnapshotStore } from './ports';
 import { parseReference, resolveReference, type ParsedReference } from './references';
 
@@ -93,15 +93,15 @@ export class History {
     ]);
     const without = [left, right].find((one) => one !== null && !hasFiles(one));
     if (without) throw new CheckpointsError('no-files', `"${without.title}" comes from a program that kept no files.`);
-    const tree = right ? right.files.tree : (await this.store.peek()).tree;
+    const later = right ? right.files : await this.store.peek();
     const paths = comparable(right ? [left, right] : [left], options.paths);
     const result =
       paths?.length === 0
         ? { changes: [], ...(options.patch ? { patch: '' } : {}) }
         : await naming(right ? [left, right] : [left], () =>
-            this.store.changes(left.files.tree, tree, { ...options, paths }),
+            this.store.changes(left.files.tree, later.tree, { ...options, paths }),
           );
-    return { from: left.id, to: right?.id ?? null, ...result };
+    return { from: left.id, to: right?.id ?? null, ...result, changes: markLeftOut(result.changes, later.skipped) };
   }
 
   async changes(reference: string): Promise<Change[]> {
@@ -113,7 +113,7 @@ export class History {
     const { changes } = await naming(compared, () =>
       this.store.changes(previous?.files.tree ?? '', checkpoint.files.tree),
     );
-    return changes;
+    return markLeftOut(changes, checkpoint.files.skipped);
   }
 
   private async wholeBefore(id: CheckpointId): Promise<Checkpoint | null> {
@@ -157,4 +157,12 @@ async function naming<T>(checkpoints: readonly Checkpoint[], work: () => Promise
     const whose = checkpoints.map(({ id, title }) => `"${title}" (${id})`).join(' or ');
     throw new CheckpointsError('store-broken', `${whose} has lost content: ${error.message}`, { cause: error });
   }
+}
+
+/** A file that grew too large is gone from the tree, and nobody has deleted it. */
+function markLeftOut(changes: Change[], skipped: PathReason[]): Change[] {
+  const out = new Set(skipped.map(({ path }) => path));
+  return changes.map((change) =>
+    change.status === 'deleted' && out.has(change.path) ? { ...change, leftOut: true } : change,
+  );
 }

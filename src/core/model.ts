@@ -163,6 +163,8 @@ export interface Change {
   binary: boolean;
   /** The store has lost its content, before or after: that it changed is known, what changed is not. */
   damaged?: true;
+  /** Of a deleted one: the file is there all the same, and left out of the later side because it is excluded or too large by then. */
+  leftOut?: true;
 }
 
 export type PlanAction = 'write' | 'delete' | 'keep' | 'skip';

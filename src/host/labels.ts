@@ -52,6 +52,7 @@ export const countsInWords = (files: { added: number; modified: number; deleted:
 /** "+12 −3" lines of one file. */
 export const lineCounts = (change: Change): string => {
   if (change.damaged) return 'damaged in the store';
+  if (change.leftOut) return 'left out';
   if (change.binary) return 'binary';
   const parts = [
     change.additions > 0 ? `+${number(change.additions)}` : '',

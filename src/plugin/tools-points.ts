@@ -153,10 +153,19 @@ const inCell = (value: string): string => oneLine(value).replaceAll('|', '\\|');
 const cellText = (value: string): string => inCell(shorten(oneLine(value), 80));
 
 function namesText(changes: readonly Change[]): string {
-  const lines = changes.slice(0, changesNamed).map(({ status, from, path, additions, deletions, binary, damaged }) => {
-    const name = from === undefined ? path : `${from} -> ${path}`;
-    return `${changeLetters[status]} ${oneLine(name)} ${damaged ? '(damaged in the store)' : binary ? '(binary)' : `+${additions} -${deletions}`}\n`;
-  });
+  const lines = changes
+    .slice(0, changesNamed)
+    .map(({ status, from, path, additions, deletions, binary, damaged, leftOut }) => {
+      const name = from === undefined ? path : `${from} -> ${path}`;
+      const what = damaged
+        ? '(damaged in the store)'
+        : leftOut
+          ? '(left out, still there)'
+          : binary
+            ? '(binary)'
+            : `+${additions} -${deletions}`;
+      return `${changeLetters[status]} ${oneLine(name)} ${what}\n`;
+    });
   const rest = changes.length - lines.length;
   return lines.join('') + (rest > 0 ? `and ${rest} more\n` : '');
 }

@@ -68,6 +68,30 @@ describe('diff', () => {
     ]);
   });
 
+  it('does not call a file deleted that grew too large or was excluded', async () => {
+    desk.write({ grown: 'a\n', 'kept.out': 'b\n', gone: 'c\n' });
+    await create('one');
+    desk.write({
+      grown: Buffer.alloc(2048),
+      '.opencode/checkpoints.json': '{"maxFileSize":"1 KB","exclude":["*.out"]}',
+    });
+    desk.remove('gone');
+    const deleted = { status: 'deleted', additions: 0, deletions: 1, binary: false };
+    const wanted = [
+      expect.objectContaining({ path: '.opencode/checkpoints.json', status: 'added' }),
+      { path: 'gone', ...deleted },
+      { path: 'grown', ...deleted, leftOut: true },
+      { path: 'kept.out', ...deleted, leftOut: true },
+    ];
+    expect((await diff('one')).changes).toEqual(wanted);
+    const seen = (await desk.run(['diff', 'one'])).stdout;
+    expect(seen).toMatch(/^D +left out +grown$/m);
+    expect(seen).toContain('4 files, +1 -1\n2 left out: still there, and excluded or too large since.\n');
+    await create('two');
+    expect((await diff('one', 'two')).changes).toEqual(wanted);
+    expect((await desk.answer<{ changes: unknown }>(['show', 'two'])).changes).toEqual(wanted);
+  });
+
   it('has the lines with --patch only, and they can be applied', async () => {
     desk.write({ 'a.txt': 'one\ntwo\n', 'ü b.txt': 'x\n' });
     await create('base');

@@ -10,8 +10,9 @@ export async function changeTable(changes: Change[], output: Output): Promise<st
   const { table } = await import('../table');
   if (changes.length === 0) return 'No changes.\n';
   const { style } = output;
-  const additions = changes.reduce((sum, change) => sum + change.additions, 0);
-  const deletions = changes.reduce((sum, change) => sum + change.deletions, 0);
+  const counted = changes.filter((change) => !change.leftOut);
+  const additions = counted.reduce((sum, change) => sum + change.additions, 0);
+  const deletions = counted.reduce((sum, change) => sum + change.deletions, 0);
   const rows = table(
     [
       { header: '', style: style.yellow },
@@ -21,7 +22,7 @@ export async function changeTable(changes: Change[], output: Output): Promise<st
     ],
     changes.map((change) => [
       changeLetters[change.status],
-      change.damaged ? 'damaged' : change.binary ? 'binary' : `+${change.additions} -${change.deletions}`,
+      lines(change),
       change.from === undefined ? change.path : `${change.from} -> ${change.path}`,
     ]),
     { header: style.bold },
@@ -31,7 +32,16 @@ export async function changeTable(changes: Change[], output: Output): Promise<st
     damaged > 0
       ? `${style.yellow(`${damaged} not compared`)}: the store has lost the content, before or after. \`opencode-checkpoints doctor\` tells more.\n`
       : '';
-  return `${rows}${changes.length} ${changes.length === 1 ? 'file' : 'files'}, ${style.green(`+${additions}`)} ${style.red(`-${deletions}`)}\n${lost}`;
+  const leftOut = changes.length - counted.length;
+  const there =
+    leftOut > 0 ? `${style.yellow(`${leftOut} left out`)}: still there, and excluded or too large since.\n` : '';
+  return `${rows}${changes.length} ${changes.length === 1 ? 'file' : 'files'}, ${style.green(`+${additions}`)} ${style.red(`-${deletions}`)}\n${lost}${there}`;
+}
+
+function lines({ damaged, leftOut, binary, additions, deletions }: Change): string {
+  if (damaged) return 'damaged';
+  if (leftOut) return 'left out';
+  return binary ? 'binary' : `+${additions} -${deletions}`;
 }
 
 /** A patch is a program's input as long as nobody looks at it: then it has the files' own bytes, whatever their encoding. */
