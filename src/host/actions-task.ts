@@ -3,16 +3,8 @@ import type { TaskState, TaskStatus } from '../core/model';
 import { firstLine, withoutIcons, withoutLinks } from './labels';
 import { pickRoot } from './picker';
 import type { Services } from './services';
-import {
-  addItem,
-  hasLines,
-  listNames,
-  replaceItem,
-  statusNames,
-  taskText,
-  textNames,
-  type ListField,
-} from './task-model';
+import { listNames, statusNames, textNames, type ListField } from '../protocol/task-names';
+import { addItem, hasLines, replaceItem, taskText } from './task-model';
 import { changeTask, saveTask } from './task-save';
 import { saveName } from './task-history';
 import { isTaskNode, type TaskNode } from './task-view';

@@ -1,7 +1,7 @@
 import * as vscode from 'vscode';
 import type { TaskSnapshot } from '../core/task-service';
+import { statusNames } from '../protocol/task-names';
 import { fullTime, relativeTime } from './relative-time';
-import { statusNames } from './task-model';
 
 const ago = ({ savedAt }: TaskSnapshot): string => relativeTime(savedAt, Date.now(), vscode.env.language);
 

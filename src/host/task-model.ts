@@ -1,27 +1,7 @@
-import type { TaskState, TaskStatus } from '../core/model';
+import type { TaskState } from '../core/model';
+import { listNames, statusNames, textNames, type ListField } from '../protocol/task-names';
 
 /** The task as rows, and what an edit of a row changes: plain functions over plain data. */
-
-export const statusNames: Record<TaskStatus, string> = {
-  not_started: 'Not started',
-  in_progress: 'In progress',
-  blocked: 'Blocked',
-  done: 'Done',
-};
-
-export type TextField = 'title' | 'objective' | 'summary';
-export type ListField = 'currentPlan' | 'nextSteps' | 'completedSteps' | 'blockers' | 'filesTouched' | 'notes';
-
-export const textNames: Record<TextField, string> = { title: 'Title', objective: 'Objective', summary: 'Summary' };
-
-export const listNames: Record<ListField, string> = {
-  currentPlan: 'Current Plan',
-  nextSteps: 'Next Steps',
-  completedSteps: 'Completed',
-  blockers: 'Blockers',
-  filesTouched: 'Files Touched',
-  notes: 'Notes',
-};
 
 /** A state as a page to compare with another one: what is empty takes no room, so that only what changed is marked. */
 export const taskText = (task: TaskState | null): string => {

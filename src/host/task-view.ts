@@ -1,12 +1,13 @@
 import * as vscode from 'vscode';
 import type { TaskState, TaskStatus } from '../core/model';
 import type { TaskSnapshot } from '../core/task-service';
+import { listNames, statusNames, textNames, type ListField, type TextField } from '../protocol/task-names';
 import { commands, views } from './ids';
 import { behind, firstLine } from './labels';
 import type { Root } from './root';
 import { saveDescription, saveLabel, saveTooltip } from './task-history';
 import { TaskLook } from './task-look';
-import { isStep, listNames, statusNames, textNames, tickItem, type ListField, type TextField } from './task-model';
+import { isStep, tickItem } from './task-model';
 import { changeTask } from './task-save';
 import { requireTrust } from './trust';
 import type { Workspaces } from './workspaces';

@@ -1,10 +1,11 @@
 import * as vscode from 'vscode';
 import { CheckpointsError } from '../core/errors';
 import type { CheckpointId } from '../core/model';
+import { listNames, textNames, type ListField, type TextField } from '../protocol/task-names';
 import { textScheme } from './ids';
 import { explain } from './notifications';
 import type { Root } from './root';
-import { findItem, listNames, replaceItem, textNames, type ListField, type TextField } from './task-model';
+import { findItem, replaceItem } from './task-model';
 import { changeTask, saveTask } from './task-save';
 import { requireTrust } from './trust';
 import type { Workspaces } from './workspaces';

@@ -96,7 +96,7 @@ describe('the keyboard alone', () => {
     // The list had nothing to open before: it must not stay closed over its first row.
     await workbench.row('Task', 'Measure it').locator('.monaco-checkbox').focus();
     await press('Space');
-    await workbench.row('Task', /^Completed\s*1/).waitFor();
+    await workbench.row('Task', /^Completed Steps\s*1/).waitFor();
     await expect.poll(focused).toBe('Task');
   });
 });

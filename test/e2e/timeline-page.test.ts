@@ -4,6 +4,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import type { Locator } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
+import { listNames, textNames } from '../../src/protocol/task-names';
 import type { TimelineAction } from '../../src/protocol/timeline';
 import { afternoon, many, now, record } from './timeline/fixtures';
 import { FixtureBackend, type OpenOptions, type OpenPage } from './timeline/harness';
@@ -54,6 +55,16 @@ describe('looks', () => {
     await row(shown, shown.unblocked.id).click();
     await shown.page.waitForSelector('.task-changes');
     expect(await violations(shown)).toEqual([]);
+  });
+
+  it('calls the fields of a task as the Task view does', async () => {
+    const shown = await showAfternoon();
+    await row(shown, shown.unblocked.id).click();
+    await shown.page.waitForSelector('.task-changes');
+    const known = ['Status', ...Object.values(textNames), ...Object.values(listNames)];
+    const names = await shown.page.locator('.task-field, .task h4').allInnerTexts();
+    expect(names.length).toBeGreaterThan(3);
+    expect(names.filter((name) => !known.includes(name))).toEqual([]);
   });
 
   it('has none in menu, legend, suggestions, comparison and the states without rows', async () => {

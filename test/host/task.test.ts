@@ -125,7 +125,7 @@ describe('task', () => {
     );
     assert.match(texts[0] ?? '', /## Next Steps\n\n- First\n- Second\n$/);
     assert.match(texts[1] ?? '', /## Status\n\nDone\n/);
-    assert.match(texts[1] ?? '', /## Completed\n\n- First\n$/);
+    assert.match(texts[1] ?? '', /## Completed Steps\n\n- First\n$/);
     // The next one asks for no folder.
     await showFile('README.md');
   });

@@ -89,7 +89,7 @@ function values(key: FilterKey, typed: string, { sessions }: { sessions: Iterabl
     case 'session': {
       const titles = [...new Set([...sessions].flatMap(({ title }) => (title ? [title] : [])))];
       const found = titles.filter((title) => title.toLowerCase().includes(typed)).slice(0, 8);
-      const none = 'none'.startsWith(typed) ? [{ text: 'none', hint: 'of no session' }] : [];
+      const none = 'none'.startsWith(typed) ? [{ text: 'none', hint: 'without a session' }] : [];
       return [...found.map((text) => ({ text, hint: '' })), ...none];
     }
     case 'file':

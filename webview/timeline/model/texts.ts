@@ -2,15 +2,9 @@ import type { TaskStatus } from '../../../src/core/model';
 import type { SessionState, TimelineRow } from '../../../src/protocol/timeline';
 import type { LaneItem } from './layout';
 import type { RowData } from './view-data';
+import { statusNames } from '../../../src/protocol/task-names';
 import { triggerLabel } from '../../../src/protocol/trigger-names';
 import type { TimeFormat } from './dates';
-
-export const statusLabel: Record<TaskStatus, string> = {
-  not_started: 'Not started',
-  in_progress: 'In progress',
-  blocked: 'Blocked',
-  done: 'Done',
-};
 
 /** Codicons. */
 export const statusIcon: Record<TaskStatus, string> = {
@@ -32,7 +26,7 @@ export const plural = (value: number, one: string, many: string = `${one}s`): st
 export const money = (value: number): string => `$${value.toFixed(value > 0 && value < 0.01 ? 4 : 2)}`;
 
 export function sessionTitle(id: string | null, { sessions }: RowData): string {
-  if (id === null) return 'Workspace';
+  if (id === null) return 'Without a session';
   return sessions.get(id)?.title ?? 'Untitled session';
 }
 
@@ -87,7 +81,7 @@ export function describeItem(item: LaneItem, data: RowData, time: TimeFormat, no
     state && item.head ? stateText[state] : '',
     `${time.day(row.t, now)} ${time.clock(row.t)}`,
     changedFiles(row),
-    status ? `task became ${statusLabel[status.to].toLowerCase()}` : '',
+    status ? `task became ${statusNames[status.to].toLowerCase()}` : '',
     row.origin ? `from ${row.origin}` : '',
     row.subagent ? 'by a sub-agent' : '',
     row.partial ? 'not everything could be read' : '',

@@ -1,7 +1,8 @@
 import { html, nothing, type TemplateResult } from 'lit';
 import type { Checkpoint, PathReason } from '../../../src/core/model';
+import { statusNames } from '../../../src/protocol/task-names';
 import type { TimelineAction, TimelineDetails } from '../../../src/protocol/timeline';
-import { count, money, plural, short, statusLabel } from '../model/texts';
+import { count, money, plural, short } from '../model/texts';
 
 /** The four facets, also the ones that are missing: one sees at once what can come back. */
 export function facets({ checkpoint, previous, totals, wholeTurn }: TimelineDetails): TemplateResult {
@@ -19,7 +20,7 @@ export function facets({ checkpoint, previous, totals, wholeTurn }: TimelineDeta
   return html`<ul class="facets" aria-label="What this checkpoint holds">
     ${facet('files', 'Files', files.only?.length !== 0 ? content : null, 'none')}
     ${facet('comment-discussion', 'Conversation', session && plural(session.messageCount, 'message'), 'none')}
-    ${facet('tasklist', 'Task', task && (task.status ? statusLabel[task.status] : 'saved'), 'none')}
+    ${facet('tasklist', 'Task', task && (task.status ? statusNames[task.status] : 'saved'), 'none')}
     ${facet(
       'git-commit',
       'Git',

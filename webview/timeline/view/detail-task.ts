@@ -1,21 +1,11 @@
 import { html, nothing, type TemplateResult } from 'lit';
 import type { TaskState, TaskStatus } from '../../../src/core/model';
+import { listNames, statusNames, textNames } from '../../../src/protocol/task-names';
 import type { TaskChange } from '../../../src/protocol/task-changes';
 import type { TimelineDetails } from '../../../src/protocol/timeline';
-import { statusIcon, statusLabel } from '../model/texts';
+import { statusIcon } from '../model/texts';
 
-const labels: Record<string, string> = {
-  title: 'Title',
-  status: 'Status',
-  objective: 'Objective',
-  summary: 'Summary',
-  currentPlan: 'Plan',
-  completedSteps: 'Completed',
-  nextSteps: 'Next',
-  blockers: 'Blockers',
-  filesTouched: 'Files touched',
-  notes: 'Notes',
-};
+const labels: Record<string, string> = { ...textNames, ...listNames, status: 'Status' };
 
 const lists: Array<[key: 'currentPlan' | 'completedSteps' | 'nextSteps' | 'blockers' | 'notes', icon: string]> = [
   ['completedSteps', 'check'],
@@ -25,11 +15,11 @@ const lists: Array<[key: 'currentPlan' | 'completedSteps' | 'nextSteps' | 'block
   ['notes', 'note'],
 ];
 
-const isStatus = (value: unknown): value is TaskStatus => typeof value === 'string' && value in statusLabel;
+const isStatus = (value: unknown): value is TaskStatus => typeof value === 'string' && value in statusNames;
 
 function statusChip(status: TaskStatus): TemplateResult {
   return html`<span class="chip status status-${status}"
-    ><span class="codicon codicon-${statusIcon[status]}" aria-hidden="true"></span>${statusLabel[status]}</span
+    ><span class="codicon codicon-${statusIcon[status]}" aria-hidden="true"></span>${statusNames[status]}</span
   >`;
 }
 

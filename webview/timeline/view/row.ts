@@ -3,16 +3,8 @@ import { classMap } from 'lit/directives/class-map.js';
 import type { TimeFormat } from '../model/dates';
 import type { DayItem, FoldItem, Item, LaneItem, PointItem, SessionItem } from '../model/layout';
 import { hasFiles } from '../model/menu';
-import {
-  count,
-  describeItem,
-  nothingYet,
-  plural,
-  sessionIcon,
-  sessionTitle,
-  statusIcon,
-  statusLabel,
-} from '../model/texts';
+import { count, describeItem, nothingYet, plural, sessionIcon, sessionTitle, statusIcon } from '../model/texts';
+import { statusNames } from '../../../src/protocol/task-names';
 import type { TimelineRow } from '../../../src/protocol/timeline';
 import type { RowData } from '../model/view-data';
 import { toneClass } from './points';
@@ -131,7 +123,7 @@ function pointRow(item: PointItem, context: RowContext): TemplateResult {
     ${
       status
         ? html`<span class="chip status status-${status.to}" aria-hidden="true">
-            <span class="codicon codicon-${statusIcon[status.to]}"></span>${statusLabel[status.to]}
+            <span class="codicon codicon-${statusIcon[status.to]}"></span>${statusNames[status.to]}
           </span>`
         : nothing
     }

@@ -3,7 +3,8 @@ import { customElement, state } from 'lit/decorators.js';
 import { facetLetters } from '../../../src/protocol/timeline';
 import type { TimeFormat } from '../model/dates';
 import type { PointItem } from '../model/layout';
-import { changedFiles, sessionTitle, stateText, statusLabel } from '../model/texts';
+import { changedFiles, sessionTitle, stateText } from '../model/texts';
+import { statusNames } from '../../../src/protocol/task-names';
 import { triggerLabel } from '../../../src/protocol/trigger-names';
 import type { RowData } from '../model/view-data';
 import { pointIcon } from './points';
@@ -84,8 +85,8 @@ function card({ row, session, status }: PointItem, data: RowData, time: TimeForm
       status
         ? html`<div class="tooltip-line">
             <span class="codicon codicon-tasklist"></span>${
-              status.from ? `${statusLabel[status.from]} → ` : ''
-            }${statusLabel[status.to]}
+              status.from ? `${statusNames[status.from]} → ` : ''
+            }${statusNames[status.to]}
           </div>`
         : nothing
     }
