@@ -78,6 +78,11 @@ const turnGroup = (
   };
 };
 
+/** What a prompt's point counts came before the prompt: beside the prompt it would be read as what the agent did. */
+const opensOnChanges = ({ trigger, files }: Checkpoint): boolean =>
+  trigger === 'turn' && files.added + files.modified + files.deleted > 0;
+
+/** A level with one thing in it is a click for nothing: a turn of one point is that point, unless its row would say something else. */
 const sessionItems = (points: readonly Checkpoint[], ends: Ends): SessionGroup['items'] => {
   const turns = new Map<string, Checkpoint[]>();
   const order = new Set<string | Checkpoint>();
@@ -93,8 +98,8 @@ const sessionItems = (points: readonly Checkpoint[], ends: Ends): SessionGroup['
     const all = turns.get(item) ?? [];
     const shown = all.filter((point) => !isKept(point));
     const first = all.findLast(({ trigger }) => trigger === 'turn') ?? all.at(-1);
-    // A level with one thing in it is a click for nothing.
-    return shown.length === 1 || first === undefined ? shown : [turnGroup(item, shown, first, all, ends)];
+    const isBare = all.length === 1 && !all.some(opensOnChanges);
+    return isBare || first === undefined ? shown : [turnGroup(item, shown, first, all, ends)];
   });
 };
 

@@ -96,6 +96,20 @@ describe('groupBySession', () => {
     expect(groupBySession([inSession('b', 's1', 1)]).map(outline)).toEqual([{ id: 's1', kept: [], items: ['b'] }]);
   });
 
+  it('does not show beside a prompt what changed before it', () => {
+    const prompt = inSession('b', 's1', 1, { trigger: 'turn' });
+    expect(groupBySession([prompt]).map(outline)).toEqual([{ id: 's1', kept: [], items: ['b'] }]);
+    Object.assign(prompt.files, { added: 120 });
+    expect(groupBySession([prompt])[0]?.items).toMatchObject([{ number: 1, points: [{ id: 'b' }], changed: 0 }]);
+    // What the turn changed is known by a point that has a name and stands elsewhere.
+    const saved = inSession('c', 's1', 1, { trigger: 'task', name: 'half way', title: 'half way' });
+    Object.assign(saved.files, { paths: ['invoice.js'], added: 1 });
+    expect(groupBySession([saved, prompt])[0]).toMatchObject({
+      kept: [{ id: 'c' }],
+      items: [{ number: 1, points: [{ id: 'b' }], changed: 1, paths: ['invoice.js'] }],
+    });
+  });
+
   it('puts named and pinned ones on top, once', () => {
     const groups = groupBySession([
       inSession('d', 's1', 1),
