@@ -19,6 +19,7 @@ import type { CaptureFacts, SnapshotStore } from './ports';
 import { composeRecord } from './record';
 import type { PlanJob } from './planner';
 import type { Restorer, TaskPort } from './restorer';
+import { shorten } from './text';
 import { revertTurnChanges, turnAround } from './turn-revert';
 import { undoStacks } from './undo';
 
@@ -118,7 +119,7 @@ export class GoingBack {
   private run(job: PlanJob, named = job.target): Promise<RestoreResult> {
     const { operation, target } = job;
     const doing = operation === 'revert-turn' ? 'Reverting' : 'Restoring';
-    return this.parts.activity.during(operation, `${doing} ${named.title}`, async () => {
+    return this.parts.activity.during(operation, `${doing} “${shorten(named.title, 60)}”`, async () => {
       await this.parts.recover();
       const task = (await this.parts.task?.read()) ?? null;
       if (this.parts.conversation) job.options.onProgress?.({ done: 0, total: 0, part: 'asking' });

@@ -29,6 +29,7 @@ import { composeRecord } from './record';
 import { Restorer, type TaskPort } from './restorer';
 import { statistics } from './statistics';
 import type { SyncService } from './sync';
+import { shorten } from './text';
 import { cleanName } from './titles';
 import { turnKey } from './turns';
 import { removeAll } from './removal';
@@ -147,7 +148,7 @@ export class Workspace implements WorkspaceApi {
   async finishFork(): Promise<{ id: string } | null> {
     const missing = await this.forks.missing();
     if (!missing) return null;
-    return this.activity.during('restore', `Forking at ${missing.target.title}`, async () => {
+    return this.activity.during('restore', `Forking at “${shorten(missing.target.title, 60)}”`, async () => {
       const session = await this.forks.finish();
       this.activity.announce('restored', [missing.target.id, missing.safety.id]);
       return session;

@@ -134,7 +134,7 @@ export const advice: Record<Reason, Advice> = {
     sentence: 'The session of this checkpoint does not exist any more.',
     wayOut:
       'What it has of files and task can still be restored; the session itself comes back from a backup, if there is one.',
-    action: { title: 'Restore Sessions…', command: commands.restoreSessions },
+    action: { title: 'Restore Sessions from Backup…', command: commands.restoreSessions },
   },
   'session-busy': {
     sentence: 'The agent is still working in this session.',

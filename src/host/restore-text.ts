@@ -161,7 +161,7 @@ export const resultPage = ({ conflicts = [], skipped, kept }: RestoreResult): st
 /** What became of a restore whose process had died in the middle. */
 export const recoveredText = ({ outcome, restored, deleted, kept }: RecoveryReport): string => {
   if (outcome === 'rolled-back')
-    return 'A restore had been cut off before it changed a file. Everything is as it was before it.';
+    return 'A restore had been interrupted before it changed a file. Everything is as it was before it.';
   const parts = [
     `${plural(restored.length, 'file')} written`,
     deleted.length > 0 ? `${number(deleted.length)} deleted` : '',
@@ -169,7 +169,7 @@ export const recoveredText = ({ outcome, restored, deleted, kept }: RecoveryRepo
       ? `${number(kept.length)} left alone, ${kept.every(({ reason }) => reason === 'edited after the interruption') ? 'edited since then' : 'edited since then or not to be changed'}`
       : '',
   ];
-  return `A restore had been cut off, and is finished now: ${parts.filter((part) => part !== '').join(', ')}.`;
+  return `A restore had been interrupted, and is finished now: ${parts.filter((part) => part !== '').join(', ')}.`;
 };
 
 /** `here`: among those at work is the session that goes back. `titles`: of those whose title is known. */

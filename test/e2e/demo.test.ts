@@ -45,6 +45,8 @@ describe('the demo', () => {
   beforeAll(async () => {
     demo = spawn(process.execPath, [start, '--browser', '--scripted', '--no-build'], {
       stdio: ['ignore', 'pipe', 'pipe'],
+      // As many have it in their shells; VS Code's server would follow it.
+      env: { ...process.env, PORT: '9', CODE_SERVER_HOST: '0.0.0.0' },
     });
     for (const stream of [demo.stdout, demo.stderr])
       stream?.on('data', (chunk: Buffer) => (output += chunk.toString()));

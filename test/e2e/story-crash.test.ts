@@ -124,7 +124,7 @@ describe.each(generations)(`${all.toLocaleString('en')} files, on OpenCode %s`, 
     await opencode.kill();
     // VS Code starts its extensions anew by itself: that is the next start.
     await workbench
-      .notification(/A restore had been cut off, and is finished now: [\d,]+ files? written/)
+      .notification(/A restore had been interrupted, and is finished now: [\d,]+ files? written/)
       .waitFor({ timeout: patience });
     await desk.shot('3-said');
     await opencode.start();
@@ -132,7 +132,7 @@ describe.each(generations)(`${all.toLocaleString('en')} files, on OpenCode %s`, 
     expect(contents()).toEqual(new Set(['export const value = "one";\n']));
     expect(nested.map((folder) => digest(join(machine.folder, folder, '.git')))).toEqual(repositories);
     // It can be undone like any other.
-    await workbench.notificationClick('A restore had been cut off', 'Undo');
+    await workbench.notificationClick('A restore had been interrupted', 'Undo');
     await workbench.notification(`Undone: ${all.toLocaleString('en')} files written.`).waitFor({ timeout: patience });
     expect(contents()).toEqual(new Set(['export const value = "two";\n']));
   });

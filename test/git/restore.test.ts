@@ -53,6 +53,17 @@ describe('restore', () => {
     expect(await workspace.list()).toHaveLength(count);
   });
 
+  it('names what it goes back to while it works, as the status bar has room for', async () => {
+    const box = sandbox();
+    const workspace = await box.open();
+    const name = 'a '.repeat(90).trim();
+    for (const one of ['then', name]) await workspace.create({ name: one });
+    const seen: string[] = [];
+    workspace.onDidChangeOperation((operation) => operation?.kind === 'restore' && seen.push(operation.title));
+    for (const one of ['then', name]) await workspace.restore(one);
+    expect(seen).toEqual(['Restoring “then”', `Restoring “${'a '.repeat(30).trim()}…”`]);
+  });
+
   it('says what it is at: the safety checkpoint, then the files', async () => {
     const box = sandbox();
     box.write('a.txt', 'old');

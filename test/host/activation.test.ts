@@ -35,11 +35,17 @@ describe('errors', () => {
     }
   });
 
-  it('lead only to commands that exist', async () => {
+  it('lead only to commands that exist, under the name that the palette has for them', async () => {
     const known = new Set(await vscode.commands.getCommands());
+    const manifest = vscode.extensions.getExtension(extensionId)?.packageJSON as {
+      contributes: { commands: Array<{ command: string; title: string }> };
+    };
+    const titles = new Map(manifest.contributes.commands.map(({ command, title }) => [command, title]));
     for (const reason of reasons) {
       const { action } = advice[reason];
-      if (action !== undefined) assert.ok(known.has(action.command), `${reason}: ${action.command}`);
+      if (action === undefined) continue;
+      assert.ok(known.has(action.command), `${reason}: ${action.command}`);
+      assert.equal(action.title, titles.get(action.command) ?? action.title, reason);
     }
   });
 

@@ -79,8 +79,9 @@ const freePort = (): Promise<number> =>
 const childEnv = (home: string, node: string, extra: Record<string, string>): NodeJS.ProcessEnv => {
   const env: NodeJS.ProcessEnv = {};
   for (const [key, value] of Object.entries(process.env))
-    // The caller's own editor, git and store must not leak into the tests.
-    if (!/^(VSCODE_|GIT_|XDG_|OPENCODE|ELECTRON_|NODE_OPTIONS|VITEST|npm_)/.test(key)) env[key] = value;
+    // The caller's own editor, git and store must not leak into the tests. The server would listen at PORT, and elsewhere by CODE_SERVER_….
+    if (!/^(VSCODE_|CODE_SERVER_|PORT$|GIT_|XDG_|OPENCODE|ELECTRON_|NODE_OPTIONS|VITEST|npm_)/.test(key))
+      env[key] = value;
   return {
     ...env,
     HOME: home,
