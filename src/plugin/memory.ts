@@ -14,6 +14,8 @@ const notPutIn = 'The task was not put into the summary';
 export class TaskMemory {
   /** User messages since the last save, by session. */
   private readonly counts = new Map<string, number>();
+  /** The state at the last prompt: a person or another program may have saved another one since. */
+  private lastSeen: string | null = null;
   /** The state that was put into a summary prompt: waiting for the summary to succeed, and in one that did. */
   private readonly offered = new Map<string, string>();
   private readonly summarised = new Map<string, string>();
@@ -30,9 +32,14 @@ export class TaskMemory {
     await this.quietly('The task was not saved', async () => {
       const config = await this.companion.config();
       const every = config['task.autosaveEvery'];
+      if (every === 0 || config.automatic === 'off') return;
+      const now = await (await this.companion.open()).task.read();
+      const seen = now && taskKey(now);
+      if (seen !== this.lastSeen) this.saved();
+      this.lastSeen = seen;
       const count = (this.counts.get(session) ?? 0) + 1;
       this.counts.set(session, count);
-      if (every === 0 || count < every || config.automatic === 'off') return;
+      if (count < every) return;
       this.counts.delete(session);
       await this.points.inOrder(async () => {
         const { workspace, task } = await this.companion.open();
@@ -43,7 +50,7 @@ export class TaskMemory {
     });
   }
 
-  /** Saved by hand or by the agent: counting starts anew, for the task is the workspace's. */
+  /** Saved by whomever: counting starts anew, for the task is the workspace's. */
   saved(): void {
     this.counts.clear();
   }

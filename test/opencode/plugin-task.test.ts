@@ -1,6 +1,8 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { TaskService } from '../../src/core/task-service';
+import { TaskStore } from '../../src/core/task-store';
 import { textOf } from '../rig/scripted-model';
 import { call } from '../rig/script';
 import { generations } from './gateway-fixture';
@@ -119,5 +121,24 @@ describe.each(generations)('the memory of the task on OpenCode %s', (generation)
     await server.turn(session, 'clear it', [{ tools: [call('checkpoint_clear')] }, { text: 'ok' }]);
     expect(JSON.parse(rig.answers()[0] ?? '')).toMatchObject({ cleared: true });
     await expect(state()).rejects.toThrow(/ENOENT/);
+  });
+
+  it('counts prompts anew after a save by hand, too', async () => {
+    const { server } = rig;
+    const settings = join(server.workspace, '.opencode', 'checkpoints.json');
+    await writeFile(settings, JSON.stringify({ 'task.autosaveEvery': 2 }));
+    const session = await server.createSession('By hand');
+    await server.turn(session, 'hand a', [{ tools: [call('checkpoint_save', { title: 'Hands' })] }, { text: 'ok' }]);
+    await server.turn(session, 'hand b');
+    await rig.open((workspace) => {
+      const { folder, root } = workspace;
+      const task = new TaskService(new TaskStore({ folder, root, exportState: () => true }));
+      return task.save(workspace, { title: 'By hand' });
+    });
+    for (const name of ['c', 'd']) await server.turn(session, `hand ${name}`);
+    const isSave = ({ trigger }: { trigger: string }): boolean => trigger === 'interval';
+    const points = await rig.eventually(session, (all) => all.some(isSave), 'the autosave');
+    expect(points.filter(isSave).map(({ turn }) => turn?.prompt)).toEqual(['hand d']);
+    await rm(settings);
   });
 });
