@@ -13,7 +13,16 @@ import {
 } from './diff';
 import { shortTitle } from './labels';
 import { showError } from './notifications';
-import { checkpointItems, newestFirst, noFile, pickCheckpoint, pickInSession, pickTurn, targetOf } from './picker';
+import {
+  checkpointItems,
+  newestFirst,
+  noFile,
+  openRoots,
+  pickCheckpoint,
+  pickInSession,
+  pickTurn,
+  targetOf,
+} from './picker';
 import type { Root } from './root';
 import type { Services } from './services';
 import { previousOf, sinceOf } from './since';
@@ -125,7 +134,8 @@ export const compareTurn = async ({ workspaces }: Services, argument: unknown): 
   else if (!(await compareWithWorking({ root, checkpoint: before }))) same('this turn changed no files');
 };
 
-export const compareSelected = async ({ treeView }: Services, selected: unknown): Promise<void> => {
+export const compareSelected = async ({ workspaces, treeView }: Services, selected: unknown): Promise<void> => {
+  await openRoots(workspaces);
   const nodes = Array.isArray(selected) ? selectedNodes(selected) : [...treeView.selection];
   const [first, second] = nodes.length === 2 ? nodeTargets(nodes, ['checkpoint', 'turn']) : [];
   if (first === undefined || second === undefined)

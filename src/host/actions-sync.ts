@@ -70,12 +70,16 @@ const tellFetched = async ({ log }: Services, result: FetchResult): Promise<void
   for (const { id, origin, reason } of result.refused) log.warn(`${id} of ${origin} was refused: ${reason}`);
   const show = 'Show in Timeline';
   const log_ = 'Show Log';
-  const [first] = result.added;
+  // Of a hundred at times of their own the newest is where one begins to look.
+  const newest = result.added
+    .map(({ id }) => id)
+    .sort()
+    .at(-1);
   const say = result.refused.length > 0 ? vscode.window.showWarningMessage : vscode.window.showInformationMessage;
-  const buttons = [...(first === undefined ? [] : [show]), ...(result.refused.length > 0 ? [log_] : [])];
+  const buttons = [...(newest === undefined ? [] : [show]), ...(result.refused.length > 0 ? [log_] : [])];
   const answer = await say(fetchText(result), ...buttons);
   if (answer === log_) log.show();
-  if (answer === show) await vscode.commands.executeCommand(commands.openTimeline);
+  if (answer === show) await vscode.commands.executeCommand(commands.revealInTimeline, newest);
 };
 
 /** Rows of the tree, or what is ticked in a pick. */

@@ -125,7 +125,7 @@ describe('backup and sync', () => {
     await workbench.row(view, /^Bonjour.*from .+@.+/).waitFor();
     await workbench.notificationClick(/Fetched: 1 new checkpoint/, 'Show in Timeline');
     const page = await workbench.webview('checkpoints-timeline .row');
-    await page.locator('.row', { hasText: 'Bonjour' }).first().click();
+    await page.locator('.row.selected', { hasText: 'Bonjour' }).waitFor();
     await page.getByText(/^\s*From .+ on/).waitFor();
     await workbench.screenshot('sync-timeline');
   });

@@ -168,7 +168,7 @@ describe('stories', () => {
       await workbench.openContainer(view);
       await workbench.view(view).getByText('Checkpoints belong to a folder').waitFor();
       await workbench.screenshot('story-no-folder');
-      for (const title of ['Create Checkpoint', 'Search…', 'Compare Active File with…', 'Show Backup Status']) {
+      for (const title of ['Create Checkpoint', 'Search…', 'Compare Active File with…', 'Compare Selected']) {
         await workbench.command(`Checkpoints: ${title}`);
         const message = workbench.notification('Open a folder first: checkpoints belong to one.');
         await message.locator('.monaco-button', { hasText: 'Open Folder…' }).waitFor();

@@ -342,6 +342,20 @@ describe('calm', () => {
     await card.waitFor();
   });
 
+  it('begins a filter at its newest row where what was selected is filtered away', async () => {
+    const { page } = await showAfternoon({ width: 700, height: 260 });
+    const list = page.locator('.list');
+    const top = (): Promise<number> => list.evaluate((element) => element.scrollTop);
+    await list.focus();
+    await page.keyboard.press('End');
+    await expect.poll(top).toBeGreaterThan(100);
+    const selected = await page.locator('.row.selected .title').innerText();
+    await page.locator('input').fill('trigger:tool');
+    await page.locator('.row', { hasText: selected }).waitFor({ state: 'detached' });
+    expect(await list.evaluate((element) => element.scrollHeight > element.clientHeight)).toBe(true);
+    await expect.poll(top).toBe(0);
+  });
+
   it('keeps the row in sight that one marks, when the comparison takes its room', async () => {
     const shown = await showAfternoon({ width: 300, height: 420, placement: 'view' });
     const { page } = shown;

@@ -193,9 +193,11 @@ export class TimelineList extends LitElement {
     if (!scroller) return;
     const index = scroll ? layout.where.get(scroll.key) : undefined;
     if (scroll && index !== undefined) this.jump(index * rowHeight - scroll.offset);
-    else if (scroll === null && selected !== null && this.store.view.filter.terms.length > 0)
-      this.bringIntoView(selected);
-    else if (scroll === null) this.jump(0);
+    else if (scroll === null) {
+      const filtered = this.store.view.filter.terms.length > 0;
+      if (filtered && selected !== null && layout.where.has(selected)) this.bringIntoView(selected);
+      else this.jump(0);
+    }
     // A list that became shorter was clamped by the browser.
     this.top = scroller.scrollTop;
     this.requestUpdate();
