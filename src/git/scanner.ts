@@ -173,7 +173,8 @@ export class Scanner {
         if (proved && !(await proved())) return null;
         this.gone = rows.gone;
         // What could not be read leaves nothing in git's caches that may be trusted later.
-        const { unreadable, unseen } = warnings(result.stderr);
+        const { unseen, ...said } = warnings(result.stderr);
+        const unreadable = [...said.unreadable, ...said.nested.filter(({ path }) => isFolder(this.root, path))];
         const sure = unreadable.length + unseen.length === 0;
         this.held = hold ? { readSince: startedAt, sure } : null;
         if (hold) backdate(own, startedAt);
@@ -349,6 +350,15 @@ function isWholeIndex(fd: number, algorithm: HashName): boolean {
     return false; // the disk does not give it back
   } finally {
     closeSync(fd);
+  }
+}
+
+/** A link has taken the place of one that is not: nothing is closed then. */
+function isFolder(root: string, path: string): boolean {
+  try {
+    return new FileReader(root, 0).isRealFolder(path);
+  } catch {
+    return true; // nobody can tell
   }
 }
 

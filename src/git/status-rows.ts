@@ -80,12 +80,15 @@ export interface Warnings {
   unreadable: PathReason[];
   /** Not looked at by git, and so in no row: they may be gone, or closed. */
   unseen: PathReason[];
+  /** Folders of nested repositories that it could not enter. */
+  nested: PathReason[];
 }
 
 /** What git could not look at. A line that we do not know may mean anything, so it counts for the whole workspace. */
 export function warnings(stderr: string): Warnings {
   const unreadable = new Map<string, string>();
   const unseen = new Map<string, string>();
+  const nested = new Map<string, string>();
   for (const line of stderr.split('\n')) {
     if (line === '' || harmless.some((form) => form.test(line))) continue;
     const match = forms.map((form) => form.exec(line)).find((found) => found !== null);
@@ -93,10 +96,10 @@ export function warnings(stderr: string): Warnings {
     const [, entry, reason] = unseenForm.exec(line) ?? [];
     if (match) unreadable.set(match[1]!, match[2]!);
     else if (cut) unreadable.set(cut[1]!, 'path too long');
-    else if (entry?.endsWith(`/${nestedName}`)) unreadable.set(entry.slice(0, -nestedName.length - 1), reason!);
+    else if (entry?.endsWith(`/${nestedName}`)) nested.set(entry.slice(0, -nestedName.length - 1), reason!);
     else if (entry) unseen.set(entry, reason!);
     else unreadable.set('.', line);
   }
   const list = (found: Map<string, string>): PathReason[] => [...found].map(([path, reason]) => ({ path, reason }));
-  return { unreadable: list(unreadable), unseen: list(unseen) };
+  return { unreadable: list(unreadable), unseen: list(unseen), nested: list(nested) };
 }

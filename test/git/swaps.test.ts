@@ -178,3 +178,23 @@ it('a file that was too large for a while is captured when it is what it was', a
   await workspace.create({ name: 'three' });
   expect(await filesOf(workspace, 'three')).toContain('data');
 });
+
+it.each([
+  ['itself', 'p'],
+  ['a name longer than names can be', 'x'.repeat(4000)],
+])(
+  'a link to %s in the place of a nested repository is a link, and nothing is called unreadable',
+  async (_, target) => {
+    const box = sandbox();
+    nest(box, 'p');
+    nest(box, 'q');
+    const workspace = await box.open();
+    await workspace.create({ name: 'one' });
+    rmSync(join(box.root, 'p'), { recursive: true });
+    symlinkSync(target, join(box.root, 'p'));
+    for (const name of ['two', 'three']) {
+      expect((await workspace.create({ name })).files.partial).toEqual([]);
+      expect(await filesOf(workspace, name)).toEqual(['p']);
+    }
+  },
+);

@@ -5,7 +5,6 @@ describe('what git status says on stderr', () => {
   it.each([
     ["warning: could not open directory 'd/': Permission denied", [{ path: 'd', reason: 'Permission denied' }]],
     ["warning: could not open directory 'deep/deeper/dee", [{ path: 'deep/deeper', reason: 'path too long' }]],
-    ['d/.opencode-checkpoints-nested: Permission denied', [{ path: 'd', reason: 'Permission denied' }]],
     [
       "warning: unable to access 'd/.gitignore': Permission denied",
       [{ path: 'd/.gitignore', reason: 'Permission denied' }],
@@ -17,13 +16,18 @@ describe('what git status says on stderr', () => {
     ['error: whatever', [{ path: '.', reason: 'error: whatever' }]],
     ['', []],
   ])('%s', (line, found) => {
-    expect(warnings(`${line}\n${line}\n`)).toEqual({ unreadable: found, unseen: [] });
+    expect(warnings(`${line}\n${line}\n`)).toEqual({ unreadable: found, unseen: [], nested: [] });
   });
 
   it.each([
     ['d/x: Permission denied', { path: 'd/x', reason: 'Permission denied' }],
     ['a: b: Input/output error', { path: 'a: b', reason: 'Input/output error' }],
   ])('%s: a file that it passed over', (line, found) => {
-    expect(warnings(`${line}\n`)).toEqual({ unreadable: [], unseen: [found] });
+    expect(warnings(`${line}\n`)).toEqual({ unreadable: [], unseen: [found], nested: [] });
+  });
+
+  it('a nested repository that it could not enter', () => {
+    const found = warnings('d/.opencode-checkpoints-nested: Permission denied\n');
+    expect(found).toEqual({ unreadable: [], unseen: [], nested: [{ path: 'd', reason: 'Permission denied' }] });
   });
 });
