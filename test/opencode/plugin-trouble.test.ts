@@ -128,7 +128,7 @@ describe.each(generations)('trouble on OpenCode %s', (generation) => {
 
       const config = join(server.home, 'config', 'opencode-checkpoints');
       await mkdir(config, { recursive: true });
-      await writeFile(join(config, 'config.json'), JSON.stringify({ storeLocation: '~/checkpoints' }));
+      await writeFile(join(config, 'config.json'), JSON.stringify({ storeLocation: 'checkpoints' }));
       await server.start();
       await server.turn(session, 'and now', [
         { tools: [write('a.txt', 'two\n')] },
