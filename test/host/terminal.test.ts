@@ -1,5 +1,5 @@
 import * as assert from 'node:assert/strict';
-import { mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as vscode from 'vscode';
 import { Sessions } from '../../src/host/sessions';
@@ -8,6 +8,20 @@ import { activate, closeEditors, eventually, log, project, required, withStore }
 
 /** A port in the range that the official extension takes one from. */
 const anyPort = (): number => Math.floor(Math.random() * (65535 - 16384 + 1)) + 16384;
+
+/** Programs that were started in a terminal. */
+const programsOf = async (terminal: vscode.Terminal): Promise<number[]> => {
+  const shell = await terminal.processId;
+  if (shell === undefined) return [];
+  return readFileSync(`/proc/${shell}/task/${shell}/children`, 'utf8').split(' ').filter(Boolean).map(Number);
+};
+
+/** OpenCode 1 was seen to outlive its terminal, once: nothing of it may be left then. */
+const end = async (pid: number): Promise<void> => {
+  for (let left = 50; left > 0 && existsSync(`/proc/${pid}`); left--)
+    await new Promise((next) => setTimeout(next, 100));
+  if (existsSync(`/proc/${pid}`)) process.kill(pid, 'SIGKILL');
+};
 
 describe("The official extension's terminal", () => {
   before(activate);
@@ -63,8 +77,10 @@ describe("The official extension's terminal", () => {
       again.dispose();
     } finally {
       delete process.env['OPENCODE_BIN'];
-      // The terminal's programs end with it.
+      const programs = await programsOf(terminal);
+      // They end with it.
       terminal.dispose();
+      await Promise.all(programs.map(end));
       await sessions.close();
     }
   });
